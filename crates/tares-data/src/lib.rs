@@ -1,0 +1,1 @@
+//! Readers and writers for data sets whose labels may be wrong.

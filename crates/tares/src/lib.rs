@@ -1,0 +1,1 @@
+//! Robust training with Burn when labels are partly wrong: the curriculum loss as a plug-in, and every method it is compared with.
