@@ -2,10 +2,19 @@
 //!
 //! This crate holds no tensor, opens no file, reads no clock, prints nothing and keeps no global state.
 
+pub mod curriculum;
 pub mod dataset;
 pub mod error;
+mod exact;
+pub mod margin;
+mod named;
+pub mod select;
 pub mod stream;
+pub mod surrogate;
 
+pub use curriculum::{Curriculum, Threshold};
 pub use dataset::{Dataset, Features, Label, Row, Shape};
 pub use error::{Error, Result};
+pub use select::{Extra, Real, Selection, Selector};
 pub use stream::{Stream, stream};
+pub use surrogate::Surrogate;

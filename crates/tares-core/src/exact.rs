@@ -1,0 +1,107 @@
+//! Sums that do not depend on the order of their terms.
+//!
+//! A selection must not change because the same losses were added in another order. So a sum is carried as two f64
+//! (a "double-double", 106 bits): terms that f64 would round away are kept in the second one.
+
+use std::cmp::Ordering;
+
+/// `high + low`, with `|low|` at most half a unit in the last place of `high`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Exact {
+    high: f64,
+    low: f64,
+}
+
+impl Exact {
+    /// The sum rounded to f64.
+    pub(crate) fn rounded(self) -> f64 {
+        self.high
+    }
+
+    /// Plus one f64.
+    pub(crate) fn add(self, term: f64) -> Self {
+        let (sum, error) = two_sum(self.high, term);
+        if !sum.is_finite() {
+            return Self { high: sum, low: 0.0 }; // ∞ − ∞ below would make it NaN
+        }
+        Self::normalised(sum, error + self.low)
+    }
+
+    /// Plus `integer · 2^exponent`.
+    pub(crate) fn add_scaled(self, integer: u128, exponent: i32) -> Self {
+        let top = integer as f64;
+        // `top` may have been rounded up past the integer; what is left over is small enough to be exact.
+        let rest = (integer as i128 - top as i128) as f64;
+        self.add(scale(top, exponent)).add(scale(rest, exponent))
+    }
+
+    /// Plus `count` times `value`, the product not rounded.
+    pub(crate) fn add_repeated(self, value: f64, count: usize) -> Self {
+        let count = count as f64;
+        let product = value * count;
+        self.add(product).add(value.mul_add(count, -product))
+    }
+
+    /// Whether the sum is at most `bound + 1 − count`: Algorithm 1's test, without rounding.
+    pub(crate) fn fits(self, bound: f64, count: usize) -> bool {
+        let excess = self.add(-bound).add(count as f64).add(-1.0);
+        excess.high.is_finite() && excess.high.partial_cmp(&0.0) != Some(Ordering::Greater)
+    }
+
+    fn normalised(high: f64, low: f64) -> Self {
+        let (high, low) = two_sum(high, low);
+        Self { high, low }
+    }
+}
+
+/// Knuth's error-free sum: `a + b = sum + error` exactly.
+fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let b_part = sum - a;
+    (sum, (a - (sum - b_part)) + (b - b_part))
+}
+
+/// `value · 2^exponent` in steps that don't leave the range of f64 on the way.
+fn scale(mut value: f64, mut exponent: i32) -> f64 {
+    while exponent < -1000 {
+        value *= 2f64.powi(-1000);
+        exponent += 1000;
+    }
+    value * 2f64.powi(exponent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_what_f64_would_round_away() {
+        let sum = Exact::default().add(1e16).add(1.0).add(-1e16);
+        assert_eq!(sum.rounded(), 1.0);
+        assert_eq!(1e16 + 1.0 - 1e16, 0.0);
+    }
+
+    #[test]
+    fn integers_are_added_to_the_last_bit() {
+        let big = (1u128 << 80) + 1;
+        let sum = Exact::default().add_scaled(big, 0).add(-(2f64.powi(80)));
+        assert_eq!(sum.rounded(), 1.0);
+        let tiny = Exact::default().add_scaled(3, -1074);
+        assert_eq!(tiny.rounded(), f64::from_bits(3));
+    }
+
+    #[test]
+    fn ten_tenths_are_not_one() {
+        // 0.1 is stored a little above a tenth: ten of them exceed 1, whatever a rounded sum says.
+        let sum = Exact::default().add_repeated(0.1, 10);
+        assert!(!sum.fits(10.0, 10) && sum.rounded() == 1.0);
+        assert!(Exact::default().add_repeated(0.125, 8).fits(8.0, 8));
+    }
+
+    #[test]
+    fn infinity_never_fits() {
+        let sum = Exact::default().add(f64::MAX).add(f64::MAX);
+        assert!(!sum.fits(f64::MAX, 2));
+        assert!(!sum.add(1.0).fits(5.0, 2));
+    }
+}
