@@ -1,0 +1,13 @@
+//! The numbers people compare by. All take plain slices and return errors for lengths that differ or are 0.
+
+pub mod calibration;
+pub mod confusion;
+pub mod ranking;
+pub mod retrieval;
+pub mod summary;
+
+pub use calibration::calibration_error;
+pub use confusion::{Confusion, accuracy};
+pub use ranking::{auroc, average_precision};
+pub use retrieval::Retrieval;
+pub use summary::{Summary, mean_of_last};
