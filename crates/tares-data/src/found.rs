@@ -1,0 +1,165 @@
+//! [`Found`]: what a reader saw, for people to check before they trust it.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+use tares_core::{Dataset, Shape};
+
+/// The format a data set came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// The digits inside the program.
+    Digits,
+    /// IDX images and labels, as MNIST has them.
+    Idx,
+    /// CIFAR-10 binary records.
+    Cifar10,
+    /// CIFAR-100 binary records.
+    Cifar100,
+    /// A folder (or archive) with one folder of pictures per class.
+    Folder,
+    /// Tiny-ImageNet's layout.
+    TinyImageNet,
+    /// Comma- or tab-separated text.
+    Csv,
+    /// Parquet with columns of numbers and text.
+    Parquet,
+    /// Parquet with one picture per row.
+    ParquetImages,
+    /// NumPy arrays, one per file.
+    Npy,
+    /// NumPy arrays in one archive.
+    Npz,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Digits => "embedded digits",
+            Self::Idx => "IDX",
+            Self::Cifar10 => "CIFAR-10 binary",
+            Self::Cifar100 => "CIFAR-100 binary",
+            Self::Folder => "folder of class folders",
+            Self::TinyImageNet => "Tiny-ImageNet folder",
+            Self::Csv => "CSV",
+            Self::Parquet => "Parquet table",
+            Self::ParquetImages => "Parquet pictures",
+            Self::Npy => "NPY",
+            Self::Npz => "NPZ",
+        })
+    }
+}
+
+/// What was found at a source.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    /// The format, recognised by content.
+    pub format: Format,
+    /// The files that were read.
+    pub files: Vec<PathBuf>,
+    /// Rows to train on.
+    pub train_rows: usize,
+    /// Rows to test on, if there are any.
+    pub test_rows: Option<usize>,
+    /// Every class with its rows.
+    pub classes: Vec<ClassFound>,
+    /// What one row looks like: `3x32x32 bytes`, `54 numbers`.
+    pub shape: String,
+    /// The columns of a table and what became of them.
+    pub columns: Vec<ColumnFound>,
+    /// What a careful person should know: how missing values were filled, where the test rows come from, …
+    pub notes: Vec<String>,
+    /// Files left out because they could not be read.
+    pub skipped: Vec<(PathBuf, String)>,
+}
+
+/// One class of a data set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClassFound {
+    /// Its name.
+    pub name: String,
+    /// Its rows in the training part.
+    pub train: usize,
+    /// Its rows in the test part.
+    pub test: usize,
+}
+
+/// One column of a table.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ColumnFound {
+    /// Its name.
+    pub name: String,
+    /// `number`, `text, 3 levels`, `label`, `id`, `left out`.
+    pub role: String,
+    /// Cells without a value, in the training part.
+    pub missing: usize,
+}
+
+impl Found {
+    pub(crate) fn new(format: Format, train: &Dataset, test: Option<&Dataset>) -> Self {
+        let counts = train.class_counts();
+        let test_counts = test.map(Dataset::class_counts);
+        let class = |(class, name): (usize, &String)| ClassFound {
+            name: name.clone(),
+            train: counts[class],
+            test: test_counts.as_ref().map_or(0, |counts| counts[class]),
+        };
+        let kind = if train.is_bytes() { "bytes" } else { "numbers" };
+        Self {
+            format,
+            files: Vec::new(),
+            train_rows: train.len(),
+            test_rows: test.map(Dataset::len),
+            classes: train.class_names().iter().enumerate().map(class).collect(),
+            shape: match train.shape() {
+                Shape::Image { channels, height, width } => format!("{channels}x{height}x{width} {kind}"),
+                Shape::Flat(size) => format!("{size} {kind}"),
+            },
+            columns: Vec::new(),
+            notes: Vec::new(),
+            skipped: Vec::new(),
+        }
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "format   {}", self.format)?;
+        match self.test_rows {
+            Some(test) => writeln!(f, "rows     {} to train, {test} to test", self.train_rows)?,
+            None => writeln!(f, "rows     {}", self.train_rows)?,
+        }
+        writeln!(f, "shape    {} per row", self.shape)?;
+        writeln!(f, "classes  {}", self.classes.len())?;
+        let shown = self.classes.len().min(20);
+        for class in &self.classes[..shown] {
+            match self.test_rows {
+                Some(_) => writeln!(f, "  {:<24} {:>8} {:>8}", class.name, class.train, class.test)?,
+                None => writeln!(f, "  {:<24} {:>8}", class.name, class.train)?,
+            }
+        }
+        if shown < self.classes.len() {
+            writeln!(f, "  … and {} more", self.classes.len() - shown)?;
+        }
+        if !self.columns.is_empty() {
+            writeln!(f, "columns  {}", self.columns.len())?;
+            for column in self.columns.iter().take(40) {
+                let missing = match column.missing {
+                    0 => String::new(),
+                    count => format!(", {count} missing"),
+                };
+                writeln!(f, "  {:<24} {}{missing}", column.name, column.role)?;
+            }
+            if self.columns.len() > 40 {
+                writeln!(f, "  … and {} more", self.columns.len() - 40)?;
+            }
+        }
+        self.notes.iter().try_for_each(|note| writeln!(f, "note     {note}"))?;
+        if !self.skipped.is_empty() {
+            writeln!(f, "skipped  {} unreadable file(s)", self.skipped.len())?;
+            self.skipped.iter().try_for_each(|(path, why)| writeln!(f, "  {}: {why}", path.display()))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,192 @@
+//! The one way in: a name or a path → checked data, what was found, and how to read new rows alike.
+
+use crate::error::{DataError, Place, Result};
+use crate::found::Found;
+use crate::locate;
+use crate::origin::Origin;
+use crate::preparation::Preparation;
+use crate::source::{Builtin, Source};
+use crate::{picture_parts, recognise, table_parts};
+use std::path::PathBuf;
+use tares_core::Dataset;
+
+/// How to read. The default reads a built-in set or a path as it is and keeps a fifth of the rows of every class for testing
+/// where no test part comes with the data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadOptions {
+    /// Where built-in data sets are looked for first.
+    pub data_dir: Option<PathBuf>,
+    /// May a built-in set that is nowhere be downloaded?
+    pub download: bool,
+    /// The label column of a table, by name or as `#3`; the label array of an NPZ.
+    pub label: Option<String>,
+    /// The column of a table that names the rows.
+    pub id_column: Option<String>,
+    /// Whether a CSV has a header; told from its first line if `None`.
+    pub header: Option<bool>,
+    /// Labels in a file of their own (NPY), for features in an NPY file.
+    pub labels: Option<PathBuf>,
+    /// Data to test on.
+    pub test: Option<PathBuf>,
+    /// The part of every class kept for testing when no test part is given; 0 keeps none.
+    pub test_fraction: f64,
+    /// The seed of that draw.
+    pub seed: u64,
+    /// Height and width that pictures of a folder are resized to; the size of the first one if `None`.
+    pub image_size: Option<(usize, usize)>,
+    /// Leave out files that cannot be read instead of failing; they are listed in [`Found::skipped`].
+    pub skip_unreadable: bool,
+    /// CIFAR-100: the 20 groups instead of the 100 classes.
+    pub coarse: bool,
+    /// Tables: subtract the mean and divide by the standard deviation (of the training rows).
+    pub standardise: bool,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self {
+            data_dir: None,
+            download: false,
+            label: None,
+            id_column: None,
+            header: None,
+            labels: None,
+            test: None,
+            test_fraction: 0.2,
+            seed: 0,
+            image_size: None,
+            skip_unreadable: false,
+            coarse: false,
+            standardise: true,
+        }
+    }
+}
+
+/// How far a long reading is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being done.
+    pub stage: Stage,
+    /// How much of it is done: bytes of a download, files of a folder.
+    pub done: u64,
+    /// How much there is, if it is known.
+    pub total: Option<u64>,
+}
+
+/// What takes time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Bytes come over the network.
+    Download,
+    /// A download is checked and unpacked; counts bytes.
+    Unpack,
+    /// Pictures are decoded; counts files.
+    Decode,
+}
+
+/// A data set and everything known about it.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// Rows to train on.
+    pub train: Dataset,
+    /// Rows to test on.
+    pub test: Option<Dataset>,
+    /// What was found, for people.
+    pub found: Found,
+    /// How to read new rows the same way.
+    pub preparation: Preparation,
+    /// Where the rows came from, to write them back with other labels.
+    pub origin: Origin,
+}
+
+/// New rows, read like the training rows.
+#[derive(Clone, Debug)]
+pub struct NewRows {
+    /// The rows. Their given labels mean something only if `labelled`.
+    pub data: Dataset,
+    /// Whether the rows came with labels.
+    pub labelled: bool,
+    /// Files left out because they could not be read.
+    pub skipped: Vec<(PathBuf, String)>,
+}
+
+/// Reads a built-in data set or a path.
+///
+/// ```
+/// use tares_data::{LoadOptions, load};
+/// let digits = load("digits", &LoadOptions::default(), &mut |_| {})?;
+/// assert_eq!((digits.train.len(), digits.train.classes()), (3823, 10));
+/// # Ok::<(), tares_data::DataError>(())
+/// ```
+///
+/// # Errors
+/// Whatever makes the source unreadable, with path and place; a built-in set that is nowhere (and `download` is off).
+pub fn load(source: &str, options: &LoadOptions, progress: &mut dyn FnMut(Progress)) -> Result<Loaded> {
+    let Ok(source) = source.parse::<Source>();
+    let (origin, builtin) = match &source {
+        Source::Builtin(builtin) => (find_builtin(*builtin, options, progress)?, Some(*builtin)),
+        Source::Path(path) => (recognise::recognise(path, options)?, None),
+    };
+    let loaded = if origin.is_table() {
+        table_parts::load(origin, options)?
+    } else {
+        picture_parts::load(origin, builtin, options, progress)?
+    };
+    Ok(loaded)
+}
+
+/// What [`load`] finds, for people to check.
+///
+/// # Errors
+/// As [`load`].
+pub fn inspect(source: &str, options: &LoadOptions) -> Result<Found> {
+    load(source, options, &mut |_| {}).map(|loaded| loaded.found)
+}
+
+/// Reads new rows with the columns, levels, scales and picture size of `preparation`. Labels are read if they are there.
+///
+/// # Errors
+/// As [`load`]; rows of another kind or shape than the training rows; a label that is no class of the training rows.
+pub fn load_with(
+    source: &str,
+    preparation: &Preparation,
+    options: &LoadOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<NewRows> {
+    let Ok(source) = source.parse::<Source>();
+    let origin = match &source {
+        Source::Builtin(builtin) => find_builtin(*builtin, options, progress)?,
+        Source::Path(path) => recognise::recognise(path, options)?,
+    };
+    match (&preparation.table, origin.is_table()) {
+        (Some(rules), true) => table_parts::load_with(origin, preparation, rules, options),
+        (None, false) => picture_parts::load_with(origin, preparation, options, progress),
+        (expected, _) => {
+            let (model, here) = match expected {
+                Some(_) => ("columns", "pictures"),
+                None => ("pictures", "columns"),
+            };
+            let problem = format!("holds {here}, but the training data held {model}");
+            Err(DataError::format(origin.path(), Place::File, problem))
+        }
+    }
+}
+
+fn find_builtin(builtin: Builtin, options: &LoadOptions, _progress: &mut dyn FnMut(Progress)) -> Result<Origin> {
+    if builtin == Builtin::Digits {
+        return Ok(Origin::Digits);
+    }
+    let data_dir = options.data_dir.as_deref();
+    let folder = match locate::locate(builtin, data_dir)? {
+        Some(folder) => folder,
+        None => {
+            return Err(DataError::NotFound {
+                name: builtin.to_string(),
+                looked: locate::places(builtin, data_dir),
+                way: format!("`tares data fetch {builtin}` downloads it; TARES_DATA or a data folder says where it is"),
+            });
+        }
+    };
+    recognise::builtin(builtin, &folder)
+}
