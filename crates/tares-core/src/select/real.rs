@@ -96,8 +96,8 @@ impl Range {
         for (lane, &loss) in lanes.iter_mut().zip(chunks.remainder()) {
             lane.see(loss);
         }
-        if lanes.iter().any(|lane| lane.bad > 0) {
-            let position = losses.iter().position(|loss| !(*loss >= R::ZERO)).unwrap_or(0);
+        if lanes.iter().map(|lane| lane.fine as usize).sum::<usize>() < losses.len() {
+            let position = losses.iter().position(|loss| !is_fine(*loss)).unwrap_or(0);
             let got: f64 = losses[position].into();
             return Err(Error::value("base loss", "a number >= 0", got).at(format!("position {position}")));
         }
@@ -112,6 +112,12 @@ impl Range {
     }
 }
 
+/// Neither negative nor NaN.
+#[inline]
+fn is_fine<R: Real>(loss: R) -> bool {
+    loss >= R::ZERO
+}
+
 const LANES: usize = 8;
 
 #[derive(Clone, Copy)]
@@ -120,12 +126,12 @@ struct Lane<R> {
     high: R,
     zeros: u32,
     infinite: u32,
-    bad: u32,
+    fine: u32,
 }
 
 impl<R: Real> Lane<R> {
     fn new() -> Self {
-        Self { low: R::INFINITY, high: R::ZERO, zeros: 0, infinite: 0, bad: 0 }
+        Self { low: R::INFINITY, high: R::ZERO, zeros: 0, infinite: 0, fine: 0 }
     }
 
     #[inline]
@@ -134,7 +140,7 @@ impl<R: Real> Lane<R> {
         self.high = if loss < R::INFINITY && loss > self.high { loss } else { self.high };
         self.zeros += u32::from(loss == R::ZERO);
         self.infinite += u32::from(loss == R::INFINITY);
-        self.bad += u32::from(!(loss >= R::ZERO));
+        self.fine += u32::from(is_fine(loss));
     }
 }
 
