@@ -3,9 +3,7 @@
 //! A selection must not change because the same losses were added in another order. So a sum is carried as two f64
 //! (a "double-double", 106 bits): terms that f64 would round away are kept in the second one.
 
-use std::cmp::Ordering;
-
-/// `high + low`, with `|low|` at most half a unit in the last place of `high`.
+/// `high + low`: a sum in f64 and all that was rounded away on the way.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Exact {
     high: f64,
@@ -15,20 +13,23 @@ pub(crate) struct Exact {
 impl Exact {
     /// The sum rounded to f64.
     pub(crate) fn rounded(self) -> f64 {
-        self.high
+        self.high + self.low
     }
 
     /// Plus one f64.
+    #[inline]
     pub(crate) fn add(self, term: f64) -> Self {
-        let (sum, error) = two_sum(self.high, term);
-        if !sum.is_finite() {
-            return Self { high: sum, low: 0.0 }; // ∞ − ∞ below would make it NaN
-        }
-        Self::normalised(sum, error + self.low)
+        let (high, error) = two_sum(self.high, term);
+        // Beyond the range of f64 the error is ∞ − ∞.
+        Self { high, low: if high.is_finite() { self.low + error } else { 0.0 } }
     }
 
     /// Plus `integer · 2^exponent`.
+    #[inline]
     pub(crate) fn add_scaled(self, integer: u128, exponent: i32) -> Self {
+        if integer < 1 << 53 {
+            return self.add(scale(integer as f64, exponent));
+        }
         let top = integer as f64;
         // `top` may have been rounded up past the integer; what is left over is small enough to be exact.
         let rest = (integer as i128 - top as i128) as f64;
@@ -43,14 +44,20 @@ impl Exact {
     }
 
     /// Whether the sum is at most `bound + 1 − count`: Algorithm 1's test, without rounding.
+    #[inline]
     pub(crate) fn fits(self, bound: f64, count: usize) -> bool {
-        let excess = self.add(-bound).add(count as f64).add(-1.0);
-        excess.high.is_finite() && excess.high.partial_cmp(&0.0) != Some(Ordering::Greater)
+        // Almost always f64 is sure enough; only a close call is worth the exact way.
+        let count = count as f64;
+        let room = bound + 1.0 - count - self.high - self.low;
+        let doubt = 1e-12 * (bound + 1.0 + count + self.high);
+        if room.abs() > doubt { room > 0.0 } else { self.fits_exactly(bound, count) }
     }
 
-    fn normalised(high: f64, low: f64) -> Self {
-        let (high, low) = two_sum(high, low);
-        Self { high, low }
+    #[cold]
+    fn fits_exactly(self, bound: f64, count: f64) -> bool {
+        let excess = self.add(-bound).add(count).add(-1.0);
+        let (high, low) = two_sum(excess.high, excess.low);
+        high.is_finite() && (high < 0.0 || (high == 0.0 && low <= 0.0))
     }
 }
 
@@ -64,10 +71,15 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
 /// `value · 2^exponent` in steps that don't leave the range of f64 on the way.
 fn scale(mut value: f64, mut exponent: i32) -> f64 {
     while exponent < -1000 {
-        value *= 2f64.powi(-1000);
+        value *= power_of_two(-1000);
         exponent += 1000;
     }
-    value * 2f64.powi(exponent)
+    value * power_of_two(exponent)
+}
+
+/// 2^exponent, made from its bits; for exponents of normal numbers.
+fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
 #[cfg(test)]

@@ -159,14 +159,25 @@ impl Selector {
         }
         let mut accepted = Accepted { count: range.zeros, sum: Exact::default() };
         let (mut low, mut high) = (range.low, range.high);
+        if range.positive > 0 && low == high {
+            return accepted.equal_losses::<R>(low, range.positive, threshold);
+        }
+        // Losses that come in order need no narrowing; on others the question costs only the first few.
         let all = losses.iter().map(|&loss| loss.key());
+        let counts = |key: &u64| low <= *key && *key <= high;
+        if losses.is_sorted() {
+            return accepted.ordered_losses::<R>(all.filter(counts), threshold);
+        }
+        if losses.is_sorted_by(|a, b| a >= b) {
+            return accepted.ordered_losses::<R>(all.rev().filter(counts), threshold);
+        }
         self.keys.clear();
         if range.positive <= FEW {
-            self.keys.extend(all.filter(|&key| low <= key && key <= high));
+            self.keys.extend(all.filter(counts));
         } else {
             // The first round reads the losses themselves, so that only one bucket's worth of them is ever copied.
             let mut buckets = Buckets::over::<R>(low, high, range.positive, &mut self.buckets);
-            buckets.add_all::<R>(all.clone());
+            buckets.add_all::<R>(all.clone(), range.zeros);
             let Some(crossing) = buckets.walk::<R>(&mut accepted, threshold) else {
                 return accepted.all_finite::<R>();
             };
@@ -175,7 +186,7 @@ impl Selector {
         }
         while self.keys.len() > FEW && low < high {
             let mut buckets = Buckets::over::<R>(low, high, self.keys.len(), &mut self.buckets);
-            buckets.add_all::<R>(self.keys.iter().copied());
+            buckets.add_all::<R>(self.keys.iter().copied(), 0);
             let Some(crossing) = buckets.walk::<R>(&mut accepted, threshold) else {
                 return accepted.all_finite::<R>(); // not reached: what did not fit as a whole has a part that doesn't
             };
@@ -186,7 +197,7 @@ impl Selector {
             return accepted.equal_losses::<R>(low, self.keys.len(), threshold);
         }
         self.keys.sort_unstable();
-        accepted.sorted_losses::<R>(&self.keys, threshold)
+        accepted.ordered_losses::<R>(self.keys.iter().copied(), threshold)
     }
 }
 
@@ -222,13 +233,18 @@ impl Cut {
 
     /// Writes the positions of the kept losses to the front of `kept`, ascending; how many there are.
     fn write_kept<R: Real>(&self, losses: &[R], kept: &mut [u32]) -> usize {
-        let (mut length, mut ties) = (0, self.ties);
-        for (position, key) in losses.iter().map(|&loss| loss.key()).enumerate() {
-            // Written always, counted only if kept: a branch here would be mispredicted for every other sample.
-            kept[length] = position as u32;
-            let tie = key == self.key && ties > 0;
-            ties -= usize::from(tie);
-            length += usize::from(tie || key < self.key);
+        // Up to the last tie that is kept, "at most the cut" is kept; after it, "below the cut".
+        let mut equal = (0..losses.len()).filter(|&position| losses[position].key() == self.key);
+        let turn = if self.ties == 0 { 0 } else { equal.nth(self.ties - 1).map_or(0, |last| last + 1) };
+        let mut length = 0;
+        // Written always, counted only if kept: a branch would be mispredicted for every other sample.
+        for (position, loss) in (0u32..).zip(&losses[..turn]) {
+            kept[length] = position;
+            length += usize::from(loss.key() <= self.key);
+        }
+        for (position, loss) in (turn as u32..).zip(&losses[turn..]) {
+            kept[length] = position;
+            length += usize::from(loss.key() < self.key);
         }
         length
     }
@@ -263,16 +279,17 @@ impl Accepted {
         Cut { key, ties, count: self.count + ties, sum: with(ties) }
     }
 
-    /// Algorithm 1 as printed, on the few losses that are left.
-    fn sorted_losses<R: Real>(mut self, keys: &[u64], threshold: f64) -> Cut {
-        let mut ties = 0;
-        for (i, &key) in keys.iter().enumerate() {
-            ties = if i > 0 && keys[i - 1] == key { ties + 1 } else { 0 };
+    /// Algorithm 1 as printed, on losses in ascending order.
+    fn ordered_losses<R: Real>(mut self, keys: impl Iterator<Item = u64>, threshold: f64) -> Cut {
+        let (mut last, mut ties) = (0, 0);
+        for key in keys {
+            ties = if key == last { ties } else { 0 };
             let sum = self.sum.add(R::value_of(key));
             if !sum.fits(threshold, self.count + 1) {
                 return Cut { key, ties, count: self.count, sum: self.sum };
             }
             self = Self { count: self.count + 1, sum };
+            (last, ties) = (key, ties + 1);
         }
         self.all_finite::<R>()
     }

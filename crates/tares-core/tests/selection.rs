@@ -23,8 +23,10 @@ fn by_sorting(losses: &[f32], c: f64) -> (Vec<u32>, f64) {
     (kept, sum as f64 / 2f64.powi(64))
 }
 
+type Make = fn(usize, &mut Stream) -> Vec<f32>;
+
 /// All values are multiples of 2⁻⁴⁰ below 2⁴⁰ or so, exact in the reference's integers.
-const KINDS: [(&str, fn(usize, &mut Stream) -> Vec<f32>); 10] = [
+const KINDS: [(&str, Make); 10] = [
     ("uniform", |n, s| (0..n).map(|_| s.unit() as f32).map(quantised).collect()),
     ("hinge", |n, s| (0..n).map(|_| (1.0 - 2.0 * s.normal()).max(0.0) as f32).map(quantised).collect()),
     ("tied", |n, s| (0..n).map(|_| s.below(5) as f32 * 0.5).collect()),

@@ -19,6 +19,8 @@ pub(super) struct Buckets<'a> {
     pairs: &'a mut [[Bucket; 2]],
     first: u64,
     shift: u32,
+    /// Zeros that were counted in the first bucket, because it begins at 0; they have been dealt with before.
+    zeros: usize,
 }
 
 /// The bucket in which the kept losses end.
@@ -45,17 +47,16 @@ impl<'a> Buckets<'a> {
         let number = (high >> shift) - first + 1;
         space.clear();
         space.resize(number as usize + 1, [Bucket::default(); 2]); // the last one takes what is not looked for
-        Self { pairs: space, first, shift }
+        Self { pairs: space, first, shift, zeros: 0 }
     }
 
-    /// Adds keys; those outside the range (0 and ∞) go where nobody looks.
+    /// Adds keys, `zeros` of which are 0; keys outside the range (0 and ∞) go where nobody looks.
     #[inline]
-    pub(super) fn add_all<R: Real>(&mut self, keys: impl Iterator<Item = u64>) {
+    pub(super) fn add_all<R: Real>(&mut self, keys: impl Iterator<Item = u64>, zeros: usize) {
         let aside = self.pairs.len() - 1;
         let mut side = 0;
         for key in keys {
-            let place = (key >> self.shift).wrapping_sub(self.first) as usize;
-            let place = if key == 0 { aside } else { place.min(aside) };
+            let place = ((key >> self.shift).wrapping_sub(self.first) as usize).min(aside);
             let bucket = &mut self.pairs[place][side];
             bucket.count += 1;
             if R::FRACTION > 23 {
@@ -67,12 +68,14 @@ impl<'a> Buckets<'a> {
             }
             side ^= 1;
         }
+        self.zeros = if self.first == 0 { zeros } else { 0 };
     }
 
     /// Accepts bucket after bucket while Algorithm 1's test holds at its end; the first that fails, if any.
     pub(super) fn walk<R: Real>(&self, accepted: &mut Accepted, threshold: f64) -> Option<Crossing> {
         for (pair, top) in self.pairs[..self.pairs.len() - 1].iter().zip(self.first..) {
             let count = pair[0].count as usize + pair[1].count as usize;
+            let count = if top == 0 { count - self.zeros } else { count };
             if count == 0 {
                 continue;
             }

@@ -85,27 +85,22 @@ impl Range {
         if u32::try_from(losses.len()).is_err() {
             return Err(Error::value("number of losses", "below 4294967296", losses.len()));
         }
-        // Eight of everything side by side: the compiler turns each line into a few vector instructions.
-        let mut lanes = [Lane::new(); LANES];
+        let mut lanes = Lanes::new();
         let mut chunks = losses.chunks_exact(LANES);
         for chunk in chunks.by_ref() {
-            for (lane, &loss) in lanes.iter_mut().zip(chunk) {
-                lane.see(loss);
-            }
+            lanes.see(chunk);
         }
-        for (lane, &loss) in lanes.iter_mut().zip(chunks.remainder()) {
-            lane.see(loss);
-        }
-        if lanes.iter().map(|lane| lane.fine as usize).sum::<usize>() < losses.len() {
+        lanes.see(chunks.remainder());
+        let sum = |counts: [u32; LANES]| counts.iter().map(|&count| count as usize).sum::<usize>();
+        if sum(lanes.fine) < losses.len() {
             let position = losses.iter().position(|loss| !is_fine(*loss)).unwrap_or(0);
             let got: f64 = losses[position].into();
             return Err(Error::value("base loss", "a number >= 0", got).at(format!("position {position}")));
         }
-        let zeros: usize = lanes.iter().map(|lane| lane.zeros as usize).sum();
-        let infinite: usize = lanes.iter().map(|lane| lane.infinite as usize).sum();
+        let (zeros, infinite) = (sum(lanes.zeros), sum(lanes.infinite));
         Ok(Self {
-            low: lanes.iter().map(|lane| lane.low.key()).min().unwrap_or(0),
-            high: lanes.iter().map(|lane| lane.high.key()).max().unwrap_or(0),
+            low: lanes.low.map(Real::key).into_iter().min().unwrap_or(0),
+            high: lanes.high.map(Real::key).into_iter().max().unwrap_or(0),
             zeros,
             positive: losses.len() - zeros - infinite,
         })
@@ -120,27 +115,32 @@ fn is_fine<R: Real>(loss: R) -> bool {
 
 const LANES: usize = 8;
 
-#[derive(Clone, Copy)]
-struct Lane<R> {
-    low: R,
-    high: R,
-    zeros: u32,
-    infinite: u32,
-    fine: u32,
+/// Eight of everything side by side: the compiler turns each line of `see` into a few vector instructions.
+struct Lanes<R> {
+    low: [R; LANES],
+    high: [R; LANES],
+    zeros: [u32; LANES],
+    infinite: [u32; LANES],
+    fine: [u32; LANES],
 }
 
-impl<R: Real> Lane<R> {
+impl<R: Real> Lanes<R> {
     fn new() -> Self {
-        Self { low: R::INFINITY, high: R::ZERO, zeros: 0, infinite: 0, fine: 0 }
+        let none = [0; LANES];
+        Self { low: [R::INFINITY; LANES], high: [R::ZERO; LANES], zeros: none, infinite: none, fine: none }
     }
 
-    #[inline]
-    fn see(&mut self, loss: R) {
-        self.low = if loss > R::ZERO && loss < self.low { loss } else { self.low };
-        self.high = if loss < R::INFINITY && loss > self.high { loss } else { self.high };
-        self.zeros += u32::from(loss == R::ZERO);
-        self.infinite += u32::from(loss == R::INFINITY);
-        self.fine += u32::from(is_fine(loss));
+    #[inline(always)]
+    fn see(&mut self, losses: &[R]) {
+        for (lane, &loss) in losses.iter().enumerate().take(LANES) {
+            let low = if loss > R::ZERO { loss } else { R::INFINITY };
+            let high = if loss < R::INFINITY { loss } else { R::ZERO };
+            self.low[lane] = if low < self.low[lane] { low } else { self.low[lane] };
+            self.high[lane] = if high > self.high[lane] { high } else { self.high[lane] };
+            self.zeros[lane] += u32::from(loss == R::ZERO);
+            self.infinite[lane] += u32::from(loss == R::INFINITY);
+            self.fine[lane] += u32::from(is_fine(loss));
+        }
     }
 }
 
