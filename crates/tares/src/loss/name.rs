@@ -1,0 +1,214 @@
+//! [`SampleLoss`]: the losses by name.
+
+use super::{
+    cross_entropy, gce, hinge, logistic, mae, savage, sigmoid_loss, soft_hinge, squared_hinge, symmetric_cross_entropy,
+    truncated_gce, truncated_hinge, weighted_hinge,
+};
+use burn::tensor::{Int, Tensor};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use tares_core::{Error, Result};
+
+/// A loss per sample, as files and command lines write it; numbers follow the name after a colon.
+///
+/// ```
+/// use burn::tensor::{Device, Int, Tensor};
+/// use tares::loss::SampleLoss;
+/// let loss: SampleLoss = "gce:0.7".parse()?;
+/// let device = Device::flex();
+/// let logits = Tensor::<2>::from_floats([[2.0, -1.0, 0.5], [0.0, 0.0, 0.0]], &device);
+/// let values = loss.forward(logits, Tensor::<1, Int>::from_ints([0, 2], &device));
+/// assert_eq!(values.dims(), [2]);
+/// assert_eq!("gce".parse::<SampleLoss>()?, loss);
+/// # Ok::<(), tares_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum SampleLoss {
+    /// `cross-entropy`: [`cross_entropy`].
+    CrossEntropy,
+    /// `gce` (= `gce:0.7`): [`gce`].
+    Gce {
+        /// In (0, 1].
+        q: f64,
+    },
+    /// `truncated-gce` (= `truncated-gce:0.7:0.5`): [`truncated_gce`].
+    TruncatedGce {
+        /// In (0, 1].
+        q: f64,
+        /// The probability below which a sample no longer counts, in (0, 1).
+        k: f64,
+    },
+    /// `mae`: [`mae`].
+    Mae,
+    /// `symmetric-ce` (= `symmetric-ce:0.1:1`): [`symmetric_cross_entropy`].
+    SymmetricCrossEntropy {
+        /// Weight of cross-entropy, ≥ 0.
+        alpha: f64,
+        /// Weight of reverse cross-entropy, ≥ 0.
+        beta: f64,
+    },
+    /// `hinge`: [`hinge`].
+    Hinge,
+    /// `soft-hinge`: [`soft_hinge`].
+    SoftHinge,
+    /// `weighted:0.3`: [`weighted_hinge`].
+    Weighted {
+        /// Part of the soft hinge, in [0, 1].
+        beta: f64,
+    },
+    /// `squared-hinge`: [`squared_hinge`].
+    SquaredHinge,
+    /// `logistic`: [`logistic`].
+    Logistic,
+    /// `sigmoid`: [`sigmoid_loss`].
+    Sigmoid,
+    /// `savage`: [`savage`].
+    Savage,
+    /// `truncated-hinge:2`: [`truncated_hinge`].
+    TruncatedHinge {
+        /// At least 1.
+        cap: f64,
+    },
+}
+
+const NAMES: [&str; 13] = [
+    "cross-entropy",
+    "gce",
+    "truncated-gce",
+    "mae",
+    "symmetric-ce",
+    "hinge",
+    "soft-hinge",
+    "weighted",
+    "squared-hinge",
+    "logistic",
+    "sigmoid",
+    "savage",
+    "truncated-hinge",
+];
+
+impl SampleLoss {
+    /// The loss of every sample: logits `[batch, K]`, targets `[batch]` in 0..K → `[batch]`.
+    pub fn forward(&self, logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
+        match *self {
+            Self::CrossEntropy => cross_entropy(logits, targets),
+            Self::Gce { q } => gce(logits, targets, q),
+            Self::TruncatedGce { q, k } => truncated_gce(logits, targets, q, k),
+            Self::Mae => mae(logits, targets),
+            Self::SymmetricCrossEntropy { alpha, beta } => symmetric_cross_entropy(logits, targets, alpha, beta),
+            Self::Hinge => hinge(logits, targets),
+            Self::SoftHinge => soft_hinge(logits, targets),
+            Self::Weighted { beta } => weighted_hinge(logits, targets, beta),
+            Self::SquaredHinge => squared_hinge(logits, targets),
+            Self::Logistic => logistic(logits, targets),
+            Self::Sigmoid => sigmoid_loss(logits, targets),
+            Self::Savage => savage(logits, targets),
+            Self::TruncatedHinge { cap } => truncated_hinge(logits, targets, cap),
+        }
+    }
+
+    /// Checks the numbers in the name.
+    ///
+    /// # Errors
+    /// A number outside its domain.
+    pub fn check(&self) -> Result<()> {
+        let within = |what: &str, allowed: &str, value: f64, fine: bool| {
+            if fine { Ok(()) } else { Err(Error::value(what, allowed, value)) }
+        };
+        match *self {
+            Self::Gce { q } => within("q of gce", "in (0, 1]", q, q > 0.0 && q <= 1.0),
+            Self::TruncatedGce { q, k } => {
+                within("q of truncated-gce", "in (0, 1]", q, q > 0.0 && q <= 1.0)?;
+                within("k of truncated-gce", "in (0, 1)", k, k > 0.0 && k < 1.0)
+            }
+            Self::SymmetricCrossEntropy { alpha, beta } => {
+                within("alpha of symmetric-ce", "a number >= 0", alpha, alpha >= 0.0 && alpha.is_finite())?;
+                within("beta of symmetric-ce", "a number >= 0", beta, beta >= 0.0 && beta.is_finite())
+            }
+            Self::Weighted { beta } => within("beta of weighted", "in [0, 1]", beta, (0.0..=1.0).contains(&beta)),
+            Self::TruncatedHinge { cap } => {
+                within("cap of truncated-hinge", "a number >= 1", cap, cap >= 1.0 && cap.is_finite())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for SampleLoss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CrossEntropy => f.write_str("cross-entropy"),
+            Self::Gce { q } => write!(f, "gce:{q}"),
+            Self::TruncatedGce { q, k } => write!(f, "truncated-gce:{q}:{k}"),
+            Self::Mae => f.write_str("mae"),
+            Self::SymmetricCrossEntropy { alpha, beta } => write!(f, "symmetric-ce:{alpha}:{beta}"),
+            Self::Hinge => f.write_str("hinge"),
+            Self::SoftHinge => f.write_str("soft-hinge"),
+            Self::Weighted { beta } => write!(f, "weighted:{beta}"),
+            Self::SquaredHinge => f.write_str("squared-hinge"),
+            Self::Logistic => f.write_str("logistic"),
+            Self::Sigmoid => f.write_str("sigmoid"),
+            Self::Savage => f.write_str("savage"),
+            Self::TruncatedHinge { cap } => write!(f, "truncated-hinge:{cap}"),
+        }
+    }
+}
+
+impl FromStr for SampleLoss {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let mut parts = text.split(':');
+        let name = parts.next().unwrap_or_default();
+        let numbers: Vec<f64> = parts
+            .map(|part| part.parse().map_err(|_| Error::value(format!("number in '{text}'"), "like 0.7", part)))
+            .collect::<Result<_>>()?;
+        let loss = match (name, &numbers[..]) {
+            ("cross-entropy", []) => Self::CrossEntropy,
+            ("gce", []) => Self::Gce { q: 0.7 },
+            ("gce", &[q]) => Self::Gce { q },
+            ("truncated-gce", []) => Self::TruncatedGce { q: 0.7, k: 0.5 },
+            ("truncated-gce", &[q, k]) => Self::TruncatedGce { q, k },
+            ("mae", []) => Self::Mae,
+            ("symmetric-ce", []) => Self::SymmetricCrossEntropy { alpha: 0.1, beta: 1.0 },
+            ("symmetric-ce", &[alpha, beta]) => Self::SymmetricCrossEntropy { alpha, beta },
+            ("hinge", []) => Self::Hinge,
+            ("soft-hinge", []) => Self::SoftHinge,
+            ("weighted", &[beta]) => Self::Weighted { beta },
+            ("squared-hinge", []) => Self::SquaredHinge,
+            ("logistic", []) => Self::Logistic,
+            ("sigmoid", []) => Self::Sigmoid,
+            ("savage", []) => Self::Savage,
+            ("truncated-hinge", &[cap]) => Self::TruncatedHinge { cap },
+            ("weighted" | "truncated-hinge", []) => {
+                return Err(Error::value(
+                    format!("loss '{name}'"),
+                    format!("followed by its number, as in {name}:1"),
+                    text,
+                ));
+            }
+            (known, _) if NAMES.contains(&known) => {
+                return Err(Error::value(format!("numbers of loss '{name}'"), "as many as it takes", text));
+            }
+            _ => return Err(Error::unknown("loss", name, &NAMES)),
+        };
+        loss.check()?;
+        Ok(loss)
+    }
+}
+
+impl TryFrom<String> for SampleLoss {
+    type Error = Error;
+
+    fn try_from(text: String) -> Result<Self> {
+        text.parse()
+    }
+}
+
+impl From<SampleLoss> for String {
+    fn from(loss: SampleLoss) -> Self {
+        loss.to_string()
+    }
+}

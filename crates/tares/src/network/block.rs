@@ -1,0 +1,142 @@
+//! The building blocks every convolutional network here is made of, and the only place that calls convolution, batch
+//! norm, activation and pooling: faster operations for a device are plugged in here.
+
+use super::weights::Weights;
+use burn::module::Module;
+use burn::nn::BatchNorm;
+use burn::nn::conv::Conv2d;
+use burn::tensor::module::{avg_pool2d, max_pool2d};
+use burn::tensor::ops::{AvgPoolOptions, MaxPoolOptions};
+use burn::tensor::{Tensor, activation};
+
+/// What follows a linear operation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Activation {
+    /// Nothing.
+    Identity,
+    /// `max(x, 0)`.
+    Relu,
+    /// `x` if `x ≥ 0`, else `slope · x`.
+    LeakyRelu(f64),
+}
+
+impl Activation {
+    pub(crate) fn apply<const D: usize>(self, input: Tensor<D>) -> Tensor<D> {
+        match self {
+            Self::Identity => input,
+            Self::Relu => activation::relu(input),
+            Self::LeakyRelu(slope) => activation::leaky_relu(input, slope),
+        }
+    }
+}
+
+/// Convolution → batch norm (if there is one) → activation.
+#[derive(Module, Debug)]
+pub(crate) struct ConvBlock {
+    conv: Conv2d,
+    norm: Option<BatchNorm>,
+    #[module(skip)]
+    activation: Activation,
+}
+
+/// The numbers of a square convolution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    pub(crate) kernel: usize,
+    pub(crate) stride: usize,
+    pub(crate) padding: usize,
+    pub(crate) bias: bool,
+}
+
+impl Window {
+    /// A 3×3 window that keeps the size.
+    pub(crate) const SAME: Self = Self { kernel: 3, stride: 1, padding: 1, bias: false };
+    /// One pixel.
+    pub(crate) const POINT: Self = Self { kernel: 1, stride: 1, padding: 0, bias: false };
+}
+
+impl ConvBlock {
+    /// With batch norm.
+    pub(crate) fn normed(weights: &mut Weights, channels: [usize; 2], window: Window, activation: Activation) -> Self {
+        let conv = weights.conv(channels, window.kernel, window.stride, window.padding, window.bias);
+        Self { conv, norm: Some(weights.norm(channels[1])), activation }
+    }
+
+    /// Without batch norm.
+    pub(crate) fn plain(weights: &mut Weights, channels: [usize; 2], window: Window, activation: Activation) -> Self {
+        let conv = weights.conv(channels, window.kernel, window.stride, window.padding, window.bias);
+        Self { conv, norm: None, activation }
+    }
+
+    /// `[batch, channels in, height, width]` to `[batch, channels out, height', width']`.
+    pub(crate) fn forward(&self, input: Tensor<4>) -> Tensor<4> {
+        let output = self.conv.forward(input);
+        let output = match &self.norm {
+            Some(norm) => normalise(norm, output),
+            None => output,
+        };
+        self.activation.apply(output)
+    }
+}
+
+/// Batch norm → ReLU → convolution: the pre-activation order of DenseNet.
+#[derive(Module, Debug)]
+pub(crate) struct NormConv {
+    norm: BatchNorm,
+    conv: Conv2d,
+}
+
+impl NormConv {
+    pub(crate) fn new(weights: &mut Weights, channels: [usize; 2], window: Window) -> Self {
+        let norm = weights.norm(channels[0]);
+        Self { norm, conv: weights.conv(channels, window.kernel, window.stride, window.padding, window.bias) }
+    }
+
+    pub(crate) fn forward(&self, input: Tensor<4>) -> Tensor<4> {
+        self.conv.forward(activation::relu(normalise(&self.norm, input)))
+    }
+}
+
+/// Batch norm → ReLU: the end of a DenseNet.
+#[derive(Module, Debug)]
+pub(crate) struct NormRelu {
+    norm: BatchNorm,
+}
+
+impl NormRelu {
+    pub(crate) fn new(weights: &mut Weights, channels: usize) -> Self {
+        Self { norm: weights.norm(channels) }
+    }
+
+    pub(crate) fn forward(&self, input: Tensor<4>) -> Tensor<4> {
+        activation::relu(normalise(&self.norm, input))
+    }
+}
+
+/// Batch norm that leaves no running statistics waiting: Burn takes an update up only at the next training step, so a
+/// record of the network written in between would be one step old, and a resumed run would differ.
+fn normalise(norm: &BatchNorm, input: Tensor<4>) -> Tensor<4> {
+    let output = norm.forward(input);
+    norm.running_mean.value_sync();
+    norm.running_var.value_sync();
+    output
+}
+
+/// Maximum over 2×2 windows; an odd last row or column falls away.
+pub(crate) fn max_pool(input: Tensor<4>) -> Tensor<4> {
+    max_pool2d(input, MaxPoolOptions::new([2, 2]).with_stride([2, 2]))
+}
+
+/// Mean over 2×2 windows; an odd last row or column falls away.
+pub(crate) fn average_pool(input: Tensor<4>) -> Tensor<4> {
+    avg_pool2d(input, AvgPoolOptions::new([2, 2]).with_stride([2, 2]))
+}
+
+/// Mean over height and width: `[batch, channels, height, width]` to `[batch, channels]`.
+pub(crate) fn global_average(input: Tensor<4>) -> Tensor<2> {
+    let [batch, channels, height, width] = input.dims();
+    if height * width == 1 {
+        return input.reshape([batch, channels]);
+    }
+    input.reshape([batch, channels, height * width]).mean_dim(2).reshape([batch, channels])
+}

@@ -1,0 +1,87 @@
+//! [`DenseNet`]: DenseNet-BC, in which every layer sees the maps of all earlier layers of its block.
+
+use super::Classifier;
+use super::block::{NormConv, NormRelu, Window, average_pool, global_average};
+use super::weights::Weights;
+use burn::module::Module;
+use burn::nn::Linear;
+use burn::nn::conv::Conv2d;
+use burn::tensor::Tensor;
+
+/// conv 3×3 → three dense blocks with a halving transition (1×1 convolution, reduction .5, mean pooling) between them →
+/// norm, ReLU, global average → dense K.
+///
+/// A layer is norm–ReLU–conv 1×1 to 4·growth channels, norm–ReLU–conv 3×3 to `growth` channels, appended to its input.
+/// With depth L a block has (L − 4)/6 layers. DenseNet-BC-100-12 has 0.77 M parameters for 3 channels and K = 10.
+#[derive(Module, Debug)]
+pub struct DenseNet {
+    stem: Conv2d,
+    blocks: Vec<Vec<DenseLayer>>,
+    transitions: Vec<NormConv>,
+    last: NormRelu,
+    head: Linear,
+}
+
+#[derive(Module, Debug)]
+struct DenseLayer {
+    bottleneck: NormConv,
+    grow: NormConv,
+}
+
+impl DenseNet {
+    /// The smallest side; two halvings leave one pixel.
+    pub const SMALLEST: usize = 4;
+
+    /// For pictures of `channels`, sides at least [`DenseNet::SMALLEST`]; `depth` is 6n + 4.
+    pub fn new(channels: usize, depth: usize, growth: usize, classes: usize, weights: &mut Weights) -> Self {
+        let layers = (depth - 4) / 6;
+        let mut width = 2 * growth;
+        let stem = weights.conv([channels, width], 3, 1, 1, false);
+        let (mut blocks, mut transitions) = (Vec::new(), Vec::new());
+        for number in 0..3 {
+            let mut block = Vec::with_capacity(layers);
+            for _ in 0..layers {
+                block.push(DenseLayer {
+                    bottleneck: NormConv::new(weights, [width, 4 * growth], Window::POINT),
+                    grow: NormConv::new(weights, [4 * growth, growth], Window::SAME),
+                });
+                width += growth;
+            }
+            blocks.push(block);
+            if number < 2 {
+                transitions.push(NormConv::new(weights, [width, width / 2], Window::POINT));
+                width /= 2;
+            }
+        }
+        Self { stem, blocks, transitions, last: NormRelu::new(weights, width), head: weights.linear(width, classes) }
+    }
+
+    /// The maps at the end of each of the three parts.
+    fn parts(&self, input: Tensor<4>) -> [Tensor<4>; 3] {
+        let through = |block: &[DenseLayer], x| block.iter().fold(x, |x, layer| layer.forward(x));
+        let first = average_pool(self.transitions[0].forward(through(&self.blocks[0], self.stem.forward(input))));
+        let second = average_pool(self.transitions[1].forward(through(&self.blocks[1], first.clone())));
+        let third = self.last.forward(through(&self.blocks[2], second.clone()));
+        [first, second, third]
+    }
+}
+
+impl DenseLayer {
+    fn forward(&self, input: Tensor<4>) -> Tensor<4> {
+        let new = self.grow.forward(self.bottleneck.forward(input.clone()));
+        Tensor::cat(vec![input, new], 1)
+    }
+}
+
+impl Classifier for DenseNet {
+    fn logits(&self, input: Tensor<4>) -> Tensor<2> {
+        let [_, _, last] = self.parts(input);
+        self.head.forward(global_average(last))
+    }
+
+    fn features(&self, input: Tensor<4>) -> (Vec<Tensor<2>>, Tensor<2>) {
+        let taps = self.parts(input).map(global_average);
+        let logits = self.head.forward(taps[2].clone());
+        (taps.into(), logits)
+    }
+}
