@@ -34,9 +34,9 @@ pub fn by_name(name: &str) -> Result<Device> {
         }
         Some(_) => return Err(Error::value("device", "a name without number (only cuda and rocm take one)", name)),
     };
-    make(kind, card).ok_or_else(|| {
+    make(kind, card).unwrap_or_else(|| {
         let allowed = format!("compiled in ({}); build with --features {kind}", available().join(", "));
-        Error::value("device", allowed, kind)
+        Err(Error::value("device", allowed, kind))
     })
 }
 
@@ -54,22 +54,26 @@ pub fn available() -> Vec<&'static str> {
     NAMES.iter().zip(compiled).filter(|(_, compiled)| *compiled).map(|(name, _)| *name).collect()
 }
 
-fn make(kind: &str, card: usize) -> Option<Device> {
+/// `None` if it is not compiled in.
+fn make(kind: &str, card: usize) -> Option<Result<Device>> {
     let _ = card; // only some builds have cards to count
     match kind {
-        "cpu" => Some(Device::flex()),
+        "cpu" => Some(Ok(Device::flex())),
         #[cfg(feature = "cuda")]
-        "cuda" => Some(Device::cuda(card)),
+        "cuda" => Some(Ok(Device::cuda(card))),
         #[cfg(feature = "rocm")]
-        "rocm" => Some(Device::rocm(card)),
+        "rocm" => Some(Ok(Device::rocm(card))),
         #[cfg(feature = "metal")]
-        "metal" => Some(Device::metal(burn::tensor::DeviceKind::DefaultDevice)),
+        "metal" => Some(Ok(Device::metal(burn::tensor::DeviceKind::DefaultDevice))),
         #[cfg(feature = "vulkan")]
-        "vulkan" => Some(Device::vulkan(burn::tensor::DeviceKind::DefaultDevice)),
+        "vulkan" => Some(Ok(Device::vulkan(burn::tensor::DeviceKind::DefaultDevice))),
         #[cfg(feature = "webgpu")]
-        "webgpu" => Some(Device::webgpu(burn::tensor::DeviceKind::DefaultDevice)),
+        "webgpu" => Some(Ok(Device::webgpu(burn::tensor::DeviceKind::DefaultDevice))),
         #[cfg(feature = "gl")]
-        "gl" => Some(Device::wgpu_options().graphics_api(burn::tensor::wgpu::WgpuBackend::Gl).init()),
+        "gl" => {
+            let options = Device::wgpu_options().graphics_api(burn::tensor::wgpu::WgpuBackend::Gl);
+            Some(options.init().map_err(|error| Error::value("device gl", "usable on this machine", error)))
+        }
         _ => None,
     }
 }

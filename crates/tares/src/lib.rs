@@ -1,4 +1,42 @@
 //! Robust training with Burn when labels are partly wrong: the curriculum loss as a plug-in, and every method it is compared with.
+//!
+//! # The loss in a training loop of your own
+//! Only the two lines with `curriculum` differ from a loop with cross-entropy. `examples/own_loop.rs` is the same with
+//! data and an accuracy.
+//!
+//! ```
+//! use burn::module::Module;
+//! use burn::nn::{Linear, LinearConfig};
+//! use burn::optim::{AdamConfig, GradientsParams};
+//! use burn::tensor::{Device, Int, Tensor};
+//! use tares::loss::CurriculumLossConfig;
+//! use tares_core::Threshold;
+//!
+//! #[derive(Module, Debug)]
+//! struct Model {
+//!     layer: Linear,
+//! }
+//!
+//! fn train(mut model: Model, batches: Vec<(Tensor<2>, Tensor<1, Int>)>) -> tares_core::Result<Model> {
+//!     let curriculum = CurriculumLossConfig::new(Threshold::Prune { rate: 0.3 }).with_burn_in(5).init()?;
+//!     let mut optimiser = AdamConfig::new().init();
+//!     for epoch in 0..10 {
+//!         for (inputs, targets) in &batches {
+//!             let logits = model.layer.forward(inputs.clone());
+//!             let loss = curriculum.at_epoch(epoch).forward(logits, targets.clone());
+//!             let gradients = GradientsParams::from_grads(loss.backward(), &model);
+//!             model = optimiser.step(1e-3, model, gradients);
+//!         }
+//!     }
+//!     Ok(model)
+//! }
+//!
+//! let device = Device::flex().autodiff();
+//! let model = Model { layer: LinearConfig::new(4, 3).init(&device) };
+//! let batch = (Tensor::ones([8, 4], &device), Tensor::from_ints([0, 1, 2, 0, 1, 2, 0, 1], &device));
+//! train(model, vec![batch])?;
+//! # Ok::<(), tares_core::Error>(())
+//! ```
 
 pub mod device;
 pub mod loss;

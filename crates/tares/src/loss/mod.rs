@@ -5,6 +5,7 @@
 //! All are finite in value and gradient for logits up to ±1e4.
 
 mod cross_entropy;
+mod curriculum;
 mod gce;
 mod hinge;
 mod mae;
@@ -15,6 +16,7 @@ mod soft_hinge;
 mod symmetric_cross_entropy;
 
 pub use cross_entropy::{cross_entropy, soft_cross_entropy};
+pub use curriculum::{CurriculumLoss, CurriculumLossConfig, Kept};
 pub use gce::{gce, gce_ceiling, truncated_gce};
 pub use hinge::{hinge, squared_hinge, truncated_hinge};
 pub use mae::mae;
@@ -23,3 +25,6 @@ pub use name::SampleLoss;
 pub use sigmoid::{logistic, savage, sigmoid_loss};
 pub use soft_hinge::{soft_hinge, weighted_hinge};
 pub use symmetric_cross_entropy::symmetric_cross_entropy;
+
+#[cfg(test)]
+mod tests;

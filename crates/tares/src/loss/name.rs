@@ -8,7 +8,7 @@ use burn::tensor::{Int, Tensor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
-use tares_core::{Error, Result};
+use tares_core::{Error, Result, Surrogate};
 
 /// A loss per sample, as files and command lines write it; numbers follow the name after a colon.
 ///
@@ -66,7 +66,7 @@ pub enum SampleLoss {
     Sigmoid,
     /// `savage`: [`savage`].
     Savage,
-    /// `truncated-hinge:2`: [`truncated_hinge`].
+    /// `truncated-hinge` (= `truncated-hinge:2`): [`truncated_hinge`].
     TruncatedHinge {
         /// At least 1.
         cap: f64,
@@ -106,6 +106,21 @@ impl SampleLoss {
             Self::Sigmoid => sigmoid_loss(logits, targets),
             Self::Savage => savage(logits, targets),
             Self::TruncatedHinge { cap } => truncated_hinge(logits, targets, cap),
+        }
+    }
+
+    /// The base loss of the core this is, if it is one: those lie above the 0–1 loss, as the paper's theorems need.
+    pub fn surrogate(&self) -> Option<Surrogate> {
+        match *self {
+            Self::Hinge => Some(Surrogate::Hinge),
+            Self::SoftHinge => Some(Surrogate::SoftHinge),
+            Self::Weighted { beta } => Some(Surrogate::Weighted { beta }),
+            Self::SquaredHinge => Some(Surrogate::SquaredHinge),
+            Self::Logistic => Some(Surrogate::Logistic),
+            Self::Sigmoid => Some(Surrogate::Sigmoid),
+            Self::Savage => Some(Surrogate::Savage),
+            Self::TruncatedHinge { cap } => Some(Surrogate::TruncatedHinge { cap }),
+            _ => None,
         }
     }
 
@@ -181,8 +196,9 @@ impl FromStr for SampleLoss {
             ("logistic", []) => Self::Logistic,
             ("sigmoid", []) => Self::Sigmoid,
             ("savage", []) => Self::Savage,
+            ("truncated-hinge", []) => Self::TruncatedHinge { cap: 2.0 },
             ("truncated-hinge", &[cap]) => Self::TruncatedHinge { cap },
-            ("weighted" | "truncated-hinge", []) => {
+            ("weighted", []) => {
                 return Err(Error::value(
                     format!("loss '{name}'"),
                     format!("followed by its number, as in {name}:1"),
