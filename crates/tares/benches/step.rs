@@ -139,7 +139,7 @@ impl Learner {
 fn co_teaching(pair: &mut [Learner; 2], batch: &Batch) {
     let losses = [0, 1].map(|which| cross_entropy(pair[which].logits(batch), batch.targets.clone()));
     let chosen = losses.clone().map(|losses| {
-        let values = losses.without_autodiff().into_data().to_vec::<f32>().expect("floats");
+        let values = losses.without_autodiff().into_data().try_to_vec::<f32>().expect("floats");
         let mut order: Vec<i32> = (0..batch.size as i32).collect();
         order.sort_by(|&a, &b| values[a as usize].total_cmp(&values[b as usize]));
         order.truncate(batch.size / 2);

@@ -131,7 +131,7 @@ impl CurriculumLossConfig {
 /// let targets = Tensor::<1, Int>::from_ints([0, 1, 0, 1], &device); // the last label is wrong
 /// let (value, kept) = loss.forward_kept(logits.clone(), targets);
 /// assert_eq!(kept.positions, [0, 1, 2]);
-/// let gradient = logits.grad(&value.backward()).unwrap().to_data().to_vec::<f32>().unwrap();
+/// let gradient = logits.grad(&value.backward()).unwrap().to_data().try_to_vec::<f32>().unwrap();
 /// assert_eq!(gradient[6..], [0.0, 0.0]);
 /// # Ok::<(), tares_core::Error>(())
 /// ```
@@ -351,7 +351,7 @@ fn zero(logits: Tensor<2>) -> Tensor<1> {
 
 /// The numbers of a small tensor, whatever float type the device computes in.
 fn to_floats(values: Tensor<1>) -> Vec<f32> {
-    values.into_data_as::<f32>().to_vec::<f32>().unwrap_or_default()
+    values.into_data_as::<f32>().try_to_vec::<f32>().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Generalised cross-entropy (Zhang & Sabuncu 2018) and its truncated form.
 
 use super::cross_entropy::log_probability;
+use super::hinge::capped;
 use burn::tensor::{Int, Tensor};
 
 /// `(1 − p_y^q) / q`, per sample, q in (0, 1]. `q → 0` is cross-entropy, `q = 1` is `1 − p_y` (half of the mean
@@ -25,7 +26,7 @@ pub fn gce(logits: Tensor<2>, targets: Tensor<1, Int>, q: f64) -> Tensor<1> {
 /// assert!((loss.into_scalar::<f32>() - (1.0 - 0.5f32.powf(0.7)) / 0.7).abs() < 1e-6);
 /// ```
 pub fn truncated_gce(logits: Tensor<2>, targets: Tensor<1, Int>, q: f64, k: f64) -> Tensor<1> {
-    gce(logits, targets, q).clamp_max(gce_ceiling(q, k))
+    capped(gce(logits, targets, q), gce_ceiling(q, k))
 }
 
 /// `(1 − k^q) / q`: where truncated GCE stops rising.

@@ -16,7 +16,7 @@ use burn::tensor::{Int, Tensor};
 /// let device = Device::flex();
 /// let logits = Tensor::<2>::from_floats([[1.0, 0.5, 0.0], [0.0, 2.0, 0.0]], &device);
 /// let loss = tares::loss::hinge(logits, Tensor::<1, Int>::from_ints([0, 0], &device));
-/// assert_eq!(loss.into_data().to_vec::<f32>().unwrap(), [0.5, 3.0]);
+/// assert_eq!(loss.into_data().try_to_vec::<f32>().unwrap(), [0.5, 3.0]);
 /// ```
 pub fn hinge(logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
     hinge_of(margin(logits, targets))
@@ -30,10 +30,16 @@ pub fn squared_hinge(logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
 
 /// `min(H, cap)`, per sample; a `cap` of at least 1 keeps it above the 0–1 loss.
 pub fn truncated_hinge(logits: Tensor<2>, targets: Tensor<1, Int>, cap: f64) -> Tensor<1> {
-    hinge(logits, targets).clamp_max(cap)
+    capped(hinge(logits, targets), cap)
 }
 
 /// The hinge of margins.
 pub(crate) fn hinge_of(margin: Tensor<1>) -> Tensor<1> {
     relu(-margin + 1.0)
+}
+
+/// `min(loss, cap)` without gradient from `cap` on, the kink included.
+pub(crate) fn capped(loss: Tensor<1>, cap: f64) -> Tensor<1> {
+    let flat = loss.clone().greater_equal_scalar(cap);
+    loss.mask_fill(flat, cap)
 }

@@ -18,7 +18,7 @@ use burn::tensor::{Int, Tensor};
 /// let device = Device::flex();
 /// let logits = Tensor::<2>::from_floats([[0.0, 0.0, 0.25], [0.75, 0.0, 0.0]], &device);
 /// let loss = tares::loss::soft_hinge(logits, Tensor::<1, Int>::from_ints([0, 0], &device));
-/// let loss = loss.into_data().to_vec::<f32>().unwrap();
+/// let loss = loss.into_data().try_to_vec::<f32>().unwrap();
 /// assert!((loss[0] - (1.0 + (2.0 + 0.25f32.exp()).ln())).abs() < 1e-6);
 /// assert_eq!(loss[1], 0.25);
 /// ```

@@ -60,7 +60,7 @@ fn losses(loss: SampleLoss, logits: &[f32], labels: &[Label], classes: usize) ->
     let values = loss.forward(logits.clone(), targets);
     assert_eq!(values.dims(), [labels.len()], "{loss} reduces");
     let gradient = logits.grad(&values.clone().sum().backward()).expect("a gradient");
-    (values.into_data().to_vec().unwrap(), gradient.into_data().to_vec().unwrap())
+    (values.into_data().try_to_vec().unwrap(), gradient.into_data().try_to_vec().unwrap())
 }
 
 fn random(seed: u64, rows: usize, classes: usize, spread: f64) -> (Vec<f32>, Vec<Label>) {
@@ -210,7 +210,7 @@ fn limits_are_reached() {
     let one_hot: Vec<f32> = labels.iter().flat_map(|&y| (0..4).map(move |k| f32::from(k == y))).collect();
     let device = Device::flex();
     let tensor = |values: &[f32]| Tensor::<2>::from_data(TensorData::new(values.to_vec(), [50, 4]), &device);
-    let soft = soft_cross_entropy(tensor(&logits), tensor(&one_hot)).into_data().to_vec().unwrap();
+    let soft = soft_cross_entropy(tensor(&logits), tensor(&one_hot)).into_data().try_to_vec().unwrap();
     close(soft, values(SampleLoss::CrossEntropy), 1e-6);
 }
 

@@ -338,7 +338,7 @@ mod tests {
             }
             fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
                 if self.1 == "running_mean" {
-                    self.0.extend(param.val().to_data().to_vec::<f32>().unwrap());
+                    self.0.extend(param.val().to_data().try_to_vec::<f32>().unwrap());
                 }
             }
         }

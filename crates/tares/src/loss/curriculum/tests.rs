@@ -36,7 +36,7 @@ fn run(loss: &CurriculumLoss, logits: &[f32], labels: &[i64], classes: usize) ->
         loss.forward(logits.clone(), targets).into_scalar::<f32>().to_bits(),
         value.clone().into_scalar::<f32>().to_bits()
     );
-    let gradient = logits.grad(&value.backward()).expect("a gradient").into_data().to_vec().unwrap();
+    let gradient = logits.grad(&value.backward()).expect("a gradient").into_data().try_to_vec().unwrap();
     Outcome { value: value.into_scalar(), kept, gradient }
 }
 
