@@ -2,9 +2,11 @@
 //!
 //! This crate holds no tensor, opens no file, reads no clock, prints nothing and keeps no global state.
 
+pub mod audit;
 pub mod curriculum;
 pub mod dataset;
 pub mod error;
+pub mod estimate;
 mod exact;
 pub mod margin;
 pub mod metric;

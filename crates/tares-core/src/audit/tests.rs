@@ -1,0 +1,136 @@
+use super::*;
+use crate::estimate::Table;
+use crate::metric::Retrieval;
+use crate::stream::{Stream, stream};
+
+/// A classifier of `classes` classes with normal logits around the truth, and labels drawn from `matrix`.
+struct Case {
+    probs: Vec<f64>,
+    given: Vec<Label>,
+    truth: Vec<Label>,
+}
+
+fn case(rows: usize, matrix: &Transition, strength: f64, draws: &mut Stream) -> Case {
+    let classes = matrix.classes();
+    let (mut probs, mut given, mut truth) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..rows {
+        let z = draws.below(classes);
+        let logits: Vec<f64> =
+            (0..classes).map(|class| draws.normal() + if class == z { strength } else { 0.0 }).collect();
+        // The posterior under this model, blurred by the noise, is what a classifier trained on the labels learns.
+        let weights: Vec<f64> = logits.iter().map(|logit| (strength * logit).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        probs.extend(
+            (0..classes).map(|label| {
+                (0..classes).map(|class| weights[class] / total * matrix.rows()[class][label]).sum::<f64>()
+            }),
+        );
+        truth.push(z as Label);
+        given.push(draws.weighted(&matrix.rows()[z]) as Label);
+    }
+    Case { probs, given, truth }
+}
+
+fn f1(case: &Case, audit: &Audit) -> f64 {
+    let wrong: Vec<bool> = case.given.iter().zip(&case.truth).map(|(a, b)| a != b).collect();
+    let flagged: Vec<u32> = audit.suspects.iter().map(|s| s.index as u32).collect();
+    Retrieval::new(&flagged, &wrong).unwrap().f1().unwrap()
+}
+
+#[test]
+fn class_dependent_noise_is_counted_and_found() {
+    for (name, matrix) in [
+        ("symmetric 20 %", Transition::symmetric(5, 0.2).unwrap()),
+        ("pair 10 %", Transition::pair(5, 0.1).unwrap()),
+        ("symmetric 40 %", Transition::symmetric(5, 0.4).unwrap()),
+    ] {
+        let case = case(6000, &matrix, 4.0, &mut stream(1, name));
+        let table = Table::new(&case.probs, 5).unwrap();
+        let found = audit(&table, &case.given, Method::Posterior).unwrap();
+        let rate = case.given.iter().zip(&case.truth).filter(|(a, b)| a != b).count() as f64 / 6000.0;
+        assert!((found.estimate.rate - rate).abs() < 0.02, "{name}: {} for {rate}", found.estimate.rate);
+        assert!(found.estimate.band.0 <= rate && rate <= found.estimate.band.1, "{name}: {:?}", found.estimate.band);
+        let ours = f1(&case, &found);
+        let argmax = f1(&case, &audit(&table, &case.given, Method::Argmax).unwrap());
+        assert!(ours > 0.93 && ours > argmax - 0.005, "{name}: {ours} against {argmax}");
+    }
+}
+
+#[test]
+fn clean_labels_of_a_good_classifier_are_left_alone() {
+    let case = case(5000, &Transition::identity(4).unwrap(), 5.0, &mut stream(2, "test"));
+    let found = audit(&Table::new(&case.probs, 4).unwrap(), &case.given, Method::Posterior).unwrap();
+    assert!(found.estimate.rate < 0.01, "{}", found.estimate.rate);
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_threads() {
+    let case = case(30_000, &Transition::symmetric(6, 0.2).unwrap(), 3.0, &mut stream(3, "test"));
+    let table = Table::new(&case.probs, 6).unwrap();
+    for method in [Method::Posterior, Method::Confident, Method::Argmax] {
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| audit(&table, &case.given, method).unwrap())
+        };
+        let (one, three) = (run(1), run(3));
+        assert_eq!(one.suspects, three.suspects);
+        assert_eq!(one.estimate, three.estimate);
+    }
+}
+
+#[test]
+fn suspects_are_ranked_worst_first_and_never_argue_with_the_classifier() {
+    let case = case(4000, &Transition::pair(4, 0.2).unwrap(), 3.0, &mut stream(4, "test"));
+    let table = Table::new(&case.probs, 4).unwrap();
+    for score in Score::NAMES {
+        let found = audit_ranked(&table, &case.given, Method::Posterior, score.parse().unwrap()).unwrap();
+        assert!(found.suspects.windows(2).all(|pair| pair[0].score <= pair[1].score), "{score}");
+        for s in &found.suspects {
+            assert_ne!(s.suggested, s.given);
+            assert!(largest(&case.probs[s.index * 4..][..4]).0 != s.given as usize);
+        }
+        let total: usize = found.per_class.iter().map(|class| class.suspects).sum();
+        assert_eq!(total, found.suspects.len());
+    }
+}
+
+#[test]
+fn rare_missing_and_single_classes_break_nothing() {
+    let mut case = case(3000, &Transition::symmetric(4, 0.1).unwrap(), 4.0, &mut stream(5, "test"));
+    // Class 3 becomes a single row; class 2 disappears.
+    for (i, label) in case.given.iter_mut().enumerate() {
+        if *label >= 2 {
+            *label = if i == 0 { 3 } else { (i % 2) as Label };
+        }
+    }
+    let table = Table::new(&case.probs, 4).unwrap();
+    for method in [Method::Posterior, Method::Confident, Method::Argmax] {
+        let found = audit(&table, &case.given, method).unwrap();
+        assert!(found.estimate.rate.is_finite() && found.suspects.iter().all(|s| s.score.is_finite()), "{method}");
+    }
+    // One row, one class given.
+    let found = audit(&Table::new(&[0.2, 0.8], 2).unwrap(), &[0], Method::Posterior).unwrap();
+    assert!(found.suspects.len() <= 1);
+}
+
+#[test]
+fn uniform_and_one_hot_probabilities_break_nothing() {
+    let given: Vec<Label> = (0..300).map(|i| i % 3).collect();
+    let flat = vec![1.0 / 3.0; 900];
+    let sure: Vec<f64> = given.iter().flat_map(|&y| (0..3).map(move |k| f64::from(u8::from(k == y)))).collect();
+    for probs in [flat, sure] {
+        for method in [Method::Posterior, Method::Confident, Method::Argmax] {
+            let found = audit(&Table::new(&probs, 3).unwrap(), &given, method).unwrap();
+            assert!(found.estimate.rate.is_finite() && found.estimate.rate <= 1.0, "{method}");
+        }
+    }
+}
+
+#[test]
+fn scores_of_all_rows_agree_with_those_of_the_suspects() {
+    let case = case(2000, &Transition::symmetric(3, 0.2).unwrap(), 3.0, &mut stream(6, "test"));
+    let table = Table::new(&case.probs, 3).unwrap();
+    let found = audit(&table, &case.given, Method::Posterior).unwrap();
+    let scores = found.scores(&table, &case.given, Score::Posterior).unwrap();
+    assert!(found.suspects.iter().all(|s| scores[s.index] == s.score));
+}

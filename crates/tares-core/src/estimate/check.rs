@@ -1,0 +1,246 @@
+//! The first pass: are these probabilities, and do they look out-of-sample? Everything later relies on it.
+
+use super::probabilities::{Probabilities, fold, largest};
+use crate::dataset::Label;
+use crate::error::{Error, Result, same_length};
+
+/// How far a row's sum may be from 1. Half-precision files with 1000 classes need this much.
+const SUM_TOLERANCE: f64 = 5e-3;
+
+/// What the first pass counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overview {
+    /// N.
+    pub rows: usize,
+    /// Rows per given class.
+    pub counts: Vec<usize>,
+    /// Mean probability of the given label, per given class; `None` for a class nobody was given.
+    pub self_confidence: Vec<Option<f64>>,
+    /// Rows whose largest probability is not at the given label.
+    pub disagreements: usize,
+    /// Mean of the largest probability.
+    pub confidence: f64,
+}
+
+impl Overview {
+    /// Checks every row and counts.
+    ///
+    /// # Errors
+    /// No rows; lengths that differ; labels outside 0..K; NaN or infinite values; logits in place of probabilities;
+    /// rows that don't sum to 1: the message names the worst.
+    pub fn of<P: Probabilities + ?Sized>(probs: &P, given: &[Label]) -> Result<Self> {
+        let classes = probs.classes();
+        if given.is_empty() {
+            return Err(Error::empty("given labels"));
+        }
+        if classes < 2 {
+            return Err(Error::value("number of classes", "at least 2", classes));
+        }
+        same_length("given labels", probs.rows(), given.len())?;
+        let mut total = Tally::new(classes);
+        fold(
+            probs,
+            given,
+            |block| {
+                let mut tally = Tally::new(classes);
+                block.rows().for_each(|(index, label, row)| tally.add(index, label, row));
+                Ok(tally)
+            },
+            |tally| {
+                total.merge(tally);
+                Ok(())
+            },
+        )?;
+        total.finish(given.len())
+    }
+
+    /// The part of rows whose largest probability is not at the given label.
+    pub fn disagreement(&self) -> f64 {
+        self.disagreements as f64 / self.rows as f64
+    }
+
+    /// Sentences a person should read before trusting the result; empty when nothing is odd.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut said = Vec::new();
+        // A model knows the labels it was trained on: it agrees with nearly all of them and is nearly certain of it.
+        if self.rows >= 100 && self.disagreement() < 0.002 && self.confidence > 0.99 {
+            said.push(format!(
+                "the predictions equal {:.2} % of the labels with a mean confidence of {:.4}: they look like predictions on \
+                 the rows the model was trained on, which cannot show wrong labels; use out-of-sample probabilities (k-fold)",
+                100.0 * (1.0 - self.disagreement()),
+                self.confidence
+            ));
+        }
+        let missing: Vec<String> =
+            (0..self.counts.len()).filter(|&class| self.counts[class] == 0).map(|class| class.to_string()).collect();
+        if !missing.is_empty() {
+            let shown = missing.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
+            let more = if missing.len() > 10 { format!(" and {} more", missing.len() - 10) } else { String::new() };
+            said.push(format!("no row has the given label {shown}{more}: nothing can be said about these classes"));
+        }
+        let few = self.counts.iter().filter(|&&count| (1..5).contains(&count)).count();
+        if few > 0 {
+            said.push(format!("{few} classes have fewer than 5 rows: their suspects are guesses"));
+        }
+        said
+    }
+}
+
+struct Tally {
+    counts: Vec<usize>,
+    sums: Vec<f64>,
+    disagreements: usize,
+    confidence: f64,
+    /// (|sum − 1|, row, sum) of the worst row.
+    worst: (f64, usize, f64),
+    bad_label: Option<(usize, Label)>,
+    bad_value: Option<(usize, usize, f64)>,
+    outside: Option<(usize, usize, f64)>,
+    outside_rows: usize,
+}
+
+impl Tally {
+    fn new(classes: usize) -> Self {
+        Self {
+            counts: vec![0; classes],
+            sums: vec![0.0; classes],
+            disagreements: 0,
+            confidence: 0.0,
+            worst: (0.0, 0, 1.0),
+            bad_label: None,
+            bad_value: None,
+            outside: None,
+            outside_rows: 0,
+        }
+    }
+
+    fn add(&mut self, index: usize, label: Label, row: &[f64]) {
+        let class = label as usize;
+        if class >= row.len() {
+            self.bad_label.get_or_insert((index, label));
+            return;
+        }
+        let sum: f64 = row.iter().sum();
+        if !sum.is_finite() {
+            let column = row.iter().position(|value| !value.is_finite()).unwrap_or(0);
+            self.bad_value.get_or_insert((index, column, row[column]));
+            return;
+        }
+        let (best, confidence) = largest(row);
+        let lowest = row.iter().copied().fold(f64::INFINITY, f64::min);
+        if lowest < -1e-6 || confidence > 1.0 + SUM_TOLERANCE {
+            let column = row.iter().position(|&value| value < -1e-6 || value > 1.0 + SUM_TOLERANCE).unwrap_or(0);
+            self.outside.get_or_insert((index, column, row[column]));
+            self.outside_rows += 1;
+        }
+        let gap = (sum - 1.0).abs();
+        if gap > self.worst.0 {
+            self.worst = (gap, index, sum);
+        }
+        self.counts[class] += 1;
+        self.sums[class] += row[class];
+        self.disagreements += usize::from(best != class);
+        self.confidence += confidence;
+    }
+
+    fn merge(&mut self, later: Self) {
+        self.counts.iter_mut().zip(later.counts).for_each(|(a, b)| *a += b);
+        self.sums.iter_mut().zip(later.sums).for_each(|(a, b)| *a += b);
+        self.disagreements += later.disagreements;
+        self.confidence += later.confidence;
+        if later.worst.0 > self.worst.0 {
+            self.worst = later.worst;
+        }
+        self.bad_label = self.bad_label.or(later.bad_label);
+        self.bad_value = self.bad_value.or(later.bad_value);
+        self.outside = self.outside.or(later.outside);
+        self.outside_rows += later.outside_rows;
+    }
+
+    fn finish(self, rows: usize) -> Result<Overview> {
+        let classes = self.counts.len();
+        if let Some((row, label)) = self.bad_label {
+            return Err(Error::value(
+                "given label",
+                format!("in 0..{classes} (the columns of the probabilities)"),
+                label,
+            )
+            .at(format!("row {row}")));
+        }
+        if let Some((row, class, value)) = self.bad_value {
+            return Err(Error::value("probability", "a finite number", value).at(format!("row {row}, class {class}")));
+        }
+        if let Some((row, class, value)) = self.outside {
+            let place = format!("row {row}, class {class}");
+            if self.outside_rows * 2 > rows {
+                return Err(Error::value(
+                    "probabilities",
+                    "in [0, 1]: these look like logits or scores, apply the softmax first",
+                    value,
+                )
+                .at(place));
+            }
+            return Err(Error::value("probability", "in [0, 1]", value).at(place));
+        }
+        if self.worst.0 > SUM_TOLERANCE {
+            return Err(Error::value(
+                "sum of the probabilities of a row",
+                "1 (or ask for rows to be normalised)",
+                format!("{}, the worst of all", self.worst.2),
+            )
+            .at(format!("row {}", self.worst.1)));
+        }
+        let mean = |class: usize| (self.counts[class] > 0).then(|| self.sums[class] / self.counts[class] as f64);
+        Ok(Overview {
+            rows,
+            self_confidence: (0..classes).map(mean).collect(),
+            disagreements: self.disagreements,
+            confidence: self.confidence / rows as f64,
+            counts: self.counts,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::{Normalised, Table};
+
+    fn failure(values: &[f64], given: &[Label]) -> String {
+        Overview::of(&Table::new(values, 2).unwrap(), given).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_bad_input_is_named_with_its_place() {
+        assert_eq!(
+            failure(&[0.5, 0.5, 0.2, 0.7, 0.1, 0.1], &[0, 1, 1]),
+            "sum of the probabilities of a row must be 1 (or ask for rows to be normalised), got 0.2, the worst of all at row 2"
+        );
+        assert_eq!(
+            failure(&[0.5, 0.5, f64::NAN, 0.7], &[0, 1]),
+            "probability must be a finite number, got NaN at row 1, class 0"
+        );
+        assert_eq!(
+            failure(&[0.5, 0.5, 0.5, 0.5], &[0, 2]),
+            "given label must be in 0..2 (the columns of the probabilities), got 2 at row 1"
+        );
+        assert!(failure(&[3.0, -2.0, -1.0, 4.5], &[0, 1]).contains("look like logits"));
+        assert_eq!(failure(&[0.5, 0.5], &[0, 1]), "given labels must have 1 entries, got 2");
+        assert_eq!(failure(&[], &[]), "given labels must not be empty");
+    }
+
+    #[test]
+    fn normalised_rows_pass() {
+        let values = [2.0, 6.0, 0.5, 0.5];
+        let overview = Overview::of(&Normalised(Table::new(&values, 2).unwrap()), &[1, 1]).unwrap();
+        assert_eq!(overview.self_confidence, [None, Some(0.625)]);
+        assert!(overview.warnings().iter().any(|w| w.contains("no row has the given label 0")));
+    }
+
+    #[test]
+    fn in_sample_probabilities_are_suspected() {
+        let values: Vec<f64> = (0..200).flat_map(|_| [0.999, 0.001]).collect();
+        let overview = Overview::of(&Table::new(&values, 2).unwrap(), &[0; 200]).unwrap();
+        assert!(overview.warnings()[0].contains("trained on"));
+    }
+}

@@ -1,0 +1,118 @@
+//! How many labels are wrong, and which are mistaken for which: from given labels and **out-of-sample** probabilities.
+//!
+//! N rows, K classes; matrices are `T[true][given]`. Probabilities of a model that trained on the very rows it judges
+//! are useless here: it has learnt their wrong labels.
+//!
+//! Also: from the labels of neighbours when there are features ([`neighbours`]), and from margins over epochs when there
+//! is a training history ([`history`]).
+
+pub mod check;
+pub mod confident;
+pub mod history;
+pub mod neighbours;
+pub mod posterior;
+pub mod probabilities;
+mod sample;
+
+pub use check::Overview;
+pub use confident::ConfidentJoint;
+pub use posterior::{Posterior, Verdict};
+pub use probabilities::{Normalised, Probabilities, Table};
+
+use crate::dataset::Label;
+use crate::error::{Error, Result};
+use crate::named::{Named, as_text};
+use crate::noise::Transition;
+use std::fmt;
+use std::str::FromStr;
+
+/// How wrong labels are counted and found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "String", into = "String")
+)]
+pub enum Method {
+    /// The probability that each label is wrong, from a model of classifier and noise: [`Posterior`].
+    #[default]
+    Posterior,
+    /// Confident learning, as cleanlab's default: [`ConfidentJoint`].
+    Confident,
+    /// Every label that is not the classifier's first choice.
+    Argmax,
+}
+
+impl Method {
+    /// Names, as [`FromStr`] takes them.
+    pub const NAMES: [&'static str; 3] = ["posterior", "confident", "argmax"];
+}
+
+impl FromStr for Method {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let named = Named::parse("way to estimate noise", text)?;
+        match named.name {
+            "posterior" => named.plain(Self::Posterior),
+            "confident" => named.plain(Self::Confident),
+            "argmax" => named.plain(Self::Argmax),
+            _ => Err(named.unknown(&Self::NAMES)),
+        }
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::NAMES[*self as usize])
+    }
+}
+
+as_text!(Method);
+
+/// How many labels are wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// N.
+    pub rows: usize,
+    /// The part of labels that are wrong.
+    pub rate: f64,
+    /// Where the rate lies, as far as the data can tell.
+    pub band: (f64, f64),
+    /// Which classes are mistaken for which.
+    pub transition: Transition,
+}
+
+impl Estimate {
+    /// The number of wrong labels.
+    pub fn wrong(&self) -> usize {
+        (self.rate * self.rows as f64).round() as usize
+    }
+}
+
+/// Estimates the noise rate and the transition matrix.
+///
+/// ```
+/// use tares_core::estimate::{Method, Table, estimate};
+/// use tares_core::stream;
+/// // A classifier that is right 9 times of 10 and says so; 20 % of the labels were replaced by the other class.
+/// let (mut probs, mut given) = (Vec::new(), Vec::new());
+/// let mut draw = stream(1, "example");
+/// for _ in 0..4000 {
+///     let truth = u32::from(draw.chance(0.5));
+///     let sure = 0.5 + 0.5 * draw.unit().powf(0.25);
+///     let guess = if draw.chance(sure) { truth } else { 1 - truth };
+///     probs.extend(if guess == 0 { [sure, 1.0 - sure] } else { [1.0 - sure, sure] });
+///     given.push(if draw.chance(0.2) { 1 - truth } else { truth });
+/// }
+/// let found = estimate(&Table::new(&probs, 2)?, &given, Method::default())?;
+/// assert!((found.rate - 0.2).abs() < 0.05, "{}", found.rate);
+/// assert!(found.band.0 <= 0.2 && 0.2 <= found.band.1);
+/// # Ok::<(), tares_core::Error>(())
+/// ```
+///
+/// # Errors
+/// Everything [`Overview::of`] finds.
+pub fn estimate<P: Probabilities + ?Sized>(probs: &P, given: &[Label], method: Method) -> Result<Estimate> {
+    Ok(crate::audit::audit(probs, given, method)?.estimate)
+}
