@@ -1,8 +1,8 @@
 //! The curriculum loss in a training loop and with a model of your own: one line differs from cross-entropy.
 //!
-//! Three classes of points on spirals, 40 % of the training labels wrong. Expected: cross-entropy learns the wrong labels
-//! and is right on about EXPECTED_CE % of clean test points, the curriculum loss on about EXPECTED_CL %. Takes a few
-//! seconds: `cargo run --release -p tares --example own_loop`.
+//! Three clouds of points in 20 dimensions, 40 % of the training labels wrong. Expected: cross-entropy learns the wrong
+//! labels by heart and is right on about 58 % of clean test points, the curriculum loss on about 79 %. Takes a
+//! few seconds: `cargo run --release -p tares --example own_loop`.
 
 use burn::module::Module;
 use burn::nn::{Linear, LinearConfig};
@@ -14,6 +14,9 @@ use tares_core::{Result, Threshold, stream};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Numbers per point.
+const SIZE: usize = 20;
+
 #[derive(Module, Debug)]
 struct Model {
     first: Linear,
@@ -24,7 +27,7 @@ struct Model {
 impl Model {
     fn new(device: &Device) -> Self {
         let layer = |inputs, outputs| LinearConfig::new(inputs, outputs).init(device);
-        Self { first: layer(2, 256), second: layer(256, 256), last: layer(256, 3) }
+        Self { first: layer(SIZE, 256), second: layer(256, 256), last: layer(256, 3) }
     }
 
     fn forward(&self, input: Tensor<2>) -> Tensor<2> {
@@ -35,15 +38,15 @@ impl Model {
 fn main() -> Result<()> {
     let device = Device::flex().autodiff();
     let noise = 0.4;
-    let curriculum = CurriculumLossConfig::new(Threshold::Prune { rate: noise }).with_burn_in(10).init()?;
-    let (points, labels) = spirals(3000, noise, 1);
-    let (test_points, test_labels) = spirals(3000, 0.0, 2);
+    let curriculum = CurriculumLossConfig::new(Threshold::Prune { rate: noise }).with_burn_in(3).init()?;
+    let (points, labels) = clouds(2000, noise, 1);
+    let (test_points, test_labels) = clouds(2000, 0.0, 2);
 
     for name in ["cross-entropy", "curriculum"] {
         device.seed(7);
         let mut model = Model::new(&device);
         let mut optimiser = AdamConfig::new().init();
-        for epoch in 0..100 {
+        for epoch in 0..60 {
             for rows in stream(7, &format!("order {epoch}")).permutation(labels.len()).chunks(128) {
                 let (inputs, targets) = batch(&points, &labels, rows, &device);
                 let logits = model.forward(inputs);
@@ -52,7 +55,7 @@ fn main() -> Result<()> {
                     _ => cross_entropy(logits, targets).mean(),
                 };
                 let gradients = GradientsParams::from_grads(loss.backward(), &model);
-                model = optimiser.step(3e-3, model, gradients);
+                model = optimiser.step(1e-3, model, gradients);
             }
         }
         let all: Vec<usize> = (0..test_labels.len()).collect();
@@ -64,23 +67,21 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Points on three arms of a spiral; each label is another class with probability `noise`.
-fn spirals(count: usize, noise: f64, seed: u64) -> (Vec<[f32; 2]>, Vec<i64>) {
-    let mut draw = stream(seed, "spirals");
+/// Points around three centres; each label is another class with probability `noise`.
+fn clouds(count: usize, noise: f64, seed: u64) -> (Vec<[f32; SIZE]>, Vec<i64>) {
+    let mut draw = stream(seed, "clouds");
     let mut point = || {
         let class = draw.below(3);
-        let along = draw.unit();
-        let angle = 4.0 * along + class as f64 * std::f64::consts::TAU / 3.0 + 0.15 * draw.normal();
-        let radius = 0.2 + 2.0 * along;
+        let point = std::array::from_fn(|axis| (draw.normal() + if axis % 3 == class { 0.8 } else { 0.0 }) as f32);
         let label = if draw.chance(noise) { (class + 1 + draw.below(2)) % 3 } else { class };
-        ([(radius * angle.cos()) as f32, (radius * angle.sin()) as f32], label as i64)
+        (point, label as i64)
     };
     (0..count).map(|_| point()).unzip()
 }
 
-fn batch(points: &[[f32; 2]], labels: &[i64], rows: &[usize], device: &Device) -> (Tensor<2>, Tensor<1, Int>) {
+fn batch(points: &[[f32; SIZE]], labels: &[i64], rows: &[usize], device: &Device) -> (Tensor<2>, Tensor<1, Int>) {
     let inputs: Vec<f32> = rows.iter().flat_map(|&row| points[row]).collect();
     let targets: Vec<i64> = rows.iter().map(|&row| labels[row]).collect();
-    let inputs = Tensor::from_data(TensorData::new(inputs, [rows.len(), 2]), device);
+    let inputs = Tensor::from_data(TensorData::new(inputs, [rows.len(), SIZE]), device);
     (inputs, Tensor::from_data(TensorData::new(targets, [rows.len()]), device))
 }

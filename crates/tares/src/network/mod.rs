@@ -68,7 +68,7 @@ pub trait Classifier: Module {
 
 /// One of the networks of this crate; made by [`Network::init`].
 #[derive(Module, Debug)]
-#[allow(missing_docs)] // each variant holds the network of its name
+#[allow(missing_docs, clippy::large_enum_variant)] // named after what they hold; Burn has no modules in boxes
 pub enum AnyNetwork {
     Mlp(Mlp),
     LeNet(LeNet),
