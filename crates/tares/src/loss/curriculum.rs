@@ -221,45 +221,41 @@ impl CurriculumLoss {
     ) -> (Tensor<1>, Kept) {
         let [batch, classes] = logits.dims();
         assert_eq!(targets.dims(), [batch], "targets must be as many as rows of logits ([{batch}, {classes}])");
-        let device = logits.device();
-        let ranked = self.rank(logits.clone().without_autodiff(), targets.clone().without_autodiff());
-        let Ok((mut kept, teaches)) = self.select(selector, &ranked, classes) else {
+        // One margin serves ranking and training.
+        let margins = margin(logits.clone(), targets.clone());
+        let ranked = self.rank(&margins, &logits, &targets);
+        let Ok(kept) = self.select(selector, &ranked, classes) else {
             // Only losses that are not numbers get here: hand them on, as a loss that does not select would.
-            let diverged = self.config.training.forward(logits, targets).mean();
-            return (diverged, ranked.nothing());
+            return (self.config.training.forward_from(margins, logits, targets).mean(), ranked.nothing());
         };
         if kept.positions.is_empty() {
-            kept.starved = true;
             return (zero(logits), kept);
         }
-        kept.starved = !teaches;
-        let losses = if kept.positions.len() == batch {
-            self.config.training.forward(logits, targets)
-        } else {
-            let positions: Vec<i32> = kept.positions.iter().map(|&position| position as i32).collect();
-            let length = positions.len();
-            let positions = Tensor::<1, Int>::from_data(TensorData::new(positions, [length]), &device);
-            self.config.training.forward(logits.select(0, positions.clone()), targets.select(0, positions))
-        };
-        (losses.mean(), kept)
+        let losses = self.config.training.forward_from(margins, logits, targets);
+        if kept.positions.len() == batch {
+            return (losses.mean(), kept);
+        }
+        let positions: Vec<i32> = kept.positions.iter().map(|&position| position as i32).collect();
+        let positions = TensorData::new(positions, [kept.positions.len()]);
+        let positions = Tensor::<1, Int>::from_data(positions, &losses.device());
+        (losses.select(0, positions).mean(), kept)
     }
 
     /// Reads back, once, what the selection needs.
-    fn rank(&self, logits: Tensor<2>, targets: Tensor<1, Int>) -> Ranked {
+    fn rank(&self, margins: &Tensor<1>, logits: &Tensor<2>, targets: &Tensor<1, Int>) -> Ranked {
         let [batch, _] = logits.dims();
-        let margins = margin(logits.clone(), targets.clone());
+        let targets = targets.clone().without_autodiff();
+        let mut columns = vec![margins.clone().without_autodiff()];
         // A base loss of the margin alone is computed here from the margin; any other travels beside it.
         let by_margin = self.config.ranking.of_margin_alone();
-        let needs_labels = self.config.balanced;
-        let mut columns = vec![margins];
         if by_margin.is_none() {
-            columns.push(self.config.ranking.forward(logits, targets.clone()));
+            columns.push(self.config.ranking.forward(logits.clone().without_autodiff(), targets.clone()));
         }
-        if needs_labels {
+        if self.config.balanced {
             columns.push(targets.float());
         }
         let mut numbers = to_floats(if columns.len() == 1 { columns.remove(0) } else { Tensor::cat(columns, 0) });
-        let labels = match needs_labels {
+        let labels = match self.config.balanced {
             true => numbers.split_off(numbers.len() - batch).into_iter().map(|label| label as Label).collect(),
             false => Vec::new(),
         };
@@ -270,14 +266,14 @@ impl CurriculumLoss {
         Ranked { margins: numbers, losses, labels }
     }
 
-    /// Keeps by Algorithm 1, or all in the burn-in, and says whether any kept sample has a loss to learn from.
-    fn select(&self, selector: &mut Selector, ranked: &Ranked, classes: usize) -> Result<(Kept, bool)> {
+    /// Keeps by Algorithm 1, or all in the burn-in.
+    fn select(&self, selector: &mut Selector, ranked: &Ranked, classes: usize) -> Result<Kept> {
         let wrong: Vec<bool> = ranked.margins.iter().map(|&margin| margin < 0.0).collect();
         let misclassified = wrong.iter().filter(|wrong| **wrong).count();
         if let Some(row) = ranked.margins.iter().position(|margin| margin.is_nan()) {
             return Err(Error::value("margin", "a number", f64::NAN).at(format!("row {row}")));
         }
-        let kept = if self.selects {
+        let mut kept = if self.selects {
             let extra = if self.config.extra { Extra::WhenSlack } else { Extra::Never };
             let curriculum = Curriculum { threshold: self.config.threshold, extra, balanced: self.config.balanced };
             let chosen = curriculum.select(selector, &ranked.losses, &wrong, &ranked.labels, classes)?;
@@ -296,8 +292,8 @@ impl CurriculumLoss {
             let positions = (0..count as u32).collect();
             Kept { positions, count, extra: false, misclassified, sum, objective: sum, starved: false }
         };
-        let teaches = kept.positions.iter().any(|&position| self.teaches(ranked.margins[position as usize]));
-        Ok((kept, teaches))
+        kept.starved = !kept.positions.iter().any(|&position| self.teaches(ranked.margins[position as usize]));
+        Ok(kept)
     }
 
     /// Whether a sample of this margin has a gradient under the training loss.

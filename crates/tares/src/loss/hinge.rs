@@ -24,18 +24,26 @@ pub fn hinge(logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
 
 /// `H²`, per sample.
 pub fn squared_hinge(logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
-    let hinge = hinge(logits, targets);
-    hinge.clone() * hinge
+    squared_hinge_of(margin(logits, targets))
 }
 
 /// `min(H, cap)`, per sample; a `cap` of at least 1 keeps it above the 0–1 loss.
 pub fn truncated_hinge(logits: Tensor<2>, targets: Tensor<1, Int>, cap: f64) -> Tensor<1> {
-    capped(hinge(logits, targets), cap)
+    truncated_hinge_of(margin(logits, targets), cap)
 }
 
 /// The hinge of margins.
 pub(crate) fn hinge_of(margin: Tensor<1>) -> Tensor<1> {
     relu(-margin + 1.0)
+}
+
+pub(crate) fn squared_hinge_of(margin: Tensor<1>) -> Tensor<1> {
+    let hinge = hinge_of(margin);
+    hinge.clone() * hinge
+}
+
+pub(crate) fn truncated_hinge_of(margin: Tensor<1>, cap: f64) -> Tensor<1> {
+    capped(hinge_of(margin), cap)
 }
 
 /// `min(loss, cap)` without gradient from `cap` on, the kink included.

@@ -1,9 +1,10 @@
 //! [`SampleLoss`]: the losses by name.
 
-use super::{
-    cross_entropy, gce, hinge, logistic, mae, savage, sigmoid_loss, soft_hinge, squared_hinge, symmetric_cross_entropy,
-    truncated_gce, truncated_hinge, weighted_hinge,
-};
+use super::hinge::{hinge_of, squared_hinge_of, truncated_hinge_of};
+use super::margin::margin;
+use super::sigmoid::{logistic_of, savage_of, sigmoid_of};
+use super::soft_hinge::{soft_hinge_of, weighted_hinge_of};
+use super::{cross_entropy, gce, mae, symmetric_cross_entropy, truncated_gce};
 use burn::tensor::{Int, Tensor};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -49,24 +50,24 @@ pub enum SampleLoss {
         /// Weight of reverse cross-entropy, ≥ 0.
         beta: f64,
     },
-    /// `hinge`: [`hinge`].
+    /// `hinge`: [`hinge`](super::hinge).
     Hinge,
-    /// `soft-hinge`: [`soft_hinge`].
+    /// `soft-hinge`: [`soft_hinge`](super::soft_hinge).
     SoftHinge,
-    /// `weighted:0.3`: [`weighted_hinge`].
+    /// `weighted:0.3`: [`weighted_hinge`](super::weighted_hinge).
     Weighted {
         /// Part of the soft hinge, in [0, 1].
         beta: f64,
     },
-    /// `squared-hinge`: [`squared_hinge`].
+    /// `squared-hinge`: [`squared_hinge`](super::squared_hinge).
     SquaredHinge,
-    /// `logistic`: [`logistic`].
+    /// `logistic`: [`logistic`](super::logistic).
     Logistic,
-    /// `sigmoid`: [`sigmoid_loss`].
+    /// `sigmoid`: [`sigmoid_loss`](super::sigmoid_loss).
     Sigmoid,
-    /// `savage`: [`savage`].
+    /// `savage`: [`savage`](super::savage).
     Savage,
-    /// `truncated-hinge` (= `truncated-hinge:2`): [`truncated_hinge`].
+    /// `truncated-hinge` (= `truncated-hinge:2`): [`truncated_hinge`](super::truncated_hinge).
     TruncatedHinge {
         /// At least 1.
         cap: f64,
@@ -98,14 +99,22 @@ impl SampleLoss {
             Self::TruncatedGce { q, k } => truncated_gce(logits, targets, q, k),
             Self::Mae => mae(logits, targets),
             Self::SymmetricCrossEntropy { alpha, beta } => symmetric_cross_entropy(logits, targets, alpha, beta),
-            Self::Hinge => hinge(logits, targets),
-            Self::SoftHinge => soft_hinge(logits, targets),
-            Self::Weighted { beta } => weighted_hinge(logits, targets, beta),
-            Self::SquaredHinge => squared_hinge(logits, targets),
-            Self::Logistic => logistic(logits, targets),
-            Self::Sigmoid => sigmoid_loss(logits, targets),
-            Self::Savage => savage(logits, targets),
-            Self::TruncatedHinge { cap } => truncated_hinge(logits, targets, cap),
+            _ => self.forward_from(margin(logits.clone(), targets.clone()), logits, targets),
+        }
+    }
+
+    /// [`forward`](Self::forward) for callers that have the margin of these logits already.
+    pub(crate) fn forward_from(&self, margin: Tensor<1>, logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
+        match *self {
+            Self::Hinge => hinge_of(margin),
+            Self::SoftHinge => soft_hinge_of(margin, logits, targets),
+            Self::Weighted { beta } => weighted_hinge_of(margin, logits, targets, beta),
+            Self::SquaredHinge => squared_hinge_of(margin),
+            Self::Logistic => logistic_of(margin),
+            Self::Sigmoid => sigmoid_of(margin),
+            Self::Savage => savage_of(margin),
+            Self::TruncatedHinge { cap } => truncated_hinge_of(margin, cap),
+            _ => self.forward(logits, targets),
         }
     }
 

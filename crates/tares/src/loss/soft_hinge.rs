@@ -23,18 +23,28 @@ use burn::tensor::{Int, Tensor};
 /// assert_eq!(loss[1], 0.25);
 /// ```
 pub fn soft_hinge(logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
-    soft_and_hard(logits, targets).0
+    let margin = margin(logits.clone(), targets.clone());
+    soft_hinge_of(margin, logits, targets)
 }
 
 /// `F(β) = β S + (1 − β) H`, per sample, β in [0, 1].
 pub fn weighted_hinge(logits: Tensor<2>, targets: Tensor<1, Int>, beta: f64) -> Tensor<1> {
-    let (soft, hard) = soft_and_hard(logits, targets);
+    let margin = margin(logits.clone(), targets.clone());
+    weighted_hinge_of(margin, logits, targets, beta)
+}
+
+/// `S` from the margin of the same logits.
+pub(crate) fn soft_hinge_of(margin: Tensor<1>, logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
+    soft_and_hard(margin, logits, targets).0
+}
+
+/// `F(β)` from the margin of the same logits.
+pub(crate) fn weighted_hinge_of(margin: Tensor<1>, logits: Tensor<2>, targets: Tensor<1, Int>, beta: f64) -> Tensor<1> {
+    let (soft, hard) = soft_and_hard(margin, logits, targets);
     soft * beta + hard * (1.0 - beta)
 }
 
-/// `S` and `H` from one margin.
-fn soft_and_hard(logits: Tensor<2>, targets: Tensor<1, Int>) -> (Tensor<1>, Tensor<1>) {
-    let margin = margin(logits.clone(), targets.clone());
+fn soft_and_hard(margin: Tensor<1>, logits: Tensor<2>, targets: Tensor<1, Int>) -> (Tensor<1>, Tensor<1>) {
     let wrong = margin.clone().lower_scalar(0.0);
     let hard = hinge_of(margin);
     let smooth = cross_entropy(logits, targets) + 1.0;
