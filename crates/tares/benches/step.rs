@@ -1,8 +1,9 @@
 //! One whole training step (forward, loss, backward, Adam) of standard training, NPCL and Co-teaching.
 //!
-//! `cargo bench -p tares --bench step [-- case ...] [--rounds N]` prints `case,method,ms,ratio_to_standard`. Methods take
+//! `cargo bench -p tares --bench step [-- case ...] [--rounds N] [--cpu]` prints `case,method,ms,ratio_to_standard`. Methods take
 //! turns inside every round, and the ratio is the median of the rounds' own ratios, so that a busy machine disturbs all
-//! alike. The row `selection` is Algorithm 1 on the batch's losses alone, `curriculum loss` and `cross-entropy` are
+//! alike. With `--cpu` (Linux) the time of a step is not what the clock says but what all threads together were given of the
+//! processors, which other programs disturb less still. The row `selection` is Algorithm 1 on the batch's losses alone, `curriculum loss` and `cross-entropy` are
 //! those losses forward and backward on ready logits. Wanted: NPCL ≤ 1.03, Co-teaching about 2, selection ≤ 0.01.
 
 use burn::optim::{AdamConfig, GradientsParams, ModuleOptimizer};
@@ -37,13 +38,14 @@ fn main() {
     let rounds = arguments.iter().position(|a| a == "--rounds").and_then(|at| arguments.get(at + 1)?.parse().ok());
     let named = |case: &Case| arguments.iter().any(|argument| argument == case.name);
     let all = !CASES.iter().any(named);
+    let clock: fn() -> f64 = if arguments.iter().any(|a| a == "--cpu") { processor_ms } else { wall_ms };
     println!("case,method,ms,ratio_to_standard");
     for case in CASES.iter().filter(|case| all || named(case)) {
-        measure(case, rounds.unwrap_or(case.rounds));
+        measure(case, rounds.unwrap_or(case.rounds), clock);
     }
 }
 
-fn measure(case: &Case, rounds: usize) {
+fn measure(case: &Case, rounds: usize, clock: fn() -> f64) {
     let device = Device::flex().autodiff();
     let batch = Batch::new(case, &device);
     let mut standard = Learner::new(case, 1, &device);
@@ -57,14 +59,14 @@ fn measure(case: &Case, rounds: usize) {
         // The order changes every round, so that none always runs on the caches of the same other.
         for turn in 0..3 {
             let method = (turn + round) % 3;
-            let start = Instant::now();
+            let start = clock();
             match method {
                 0 => standard.step(&batch),
                 1 => pruned.step_curriculum(&batch, &loss, &mut selector),
                 _ => co_teaching(&mut pair, &batch),
             }
             if round > 0 {
-                times[method].push(start.elapsed().as_secs_f64() * 1e3); // the first round warms up
+                times[method].push(clock() - start); // the first round warms up
             }
         }
     }
@@ -183,6 +185,21 @@ fn losses_alone(case: &Case, loss: &CurriculumLoss) -> [f64; 2] {
         black_box(cross_entropy(logits.clone().require_grad(), targets.clone()).mean().backward());
     });
     [curriculum, plain]
+}
+
+fn wall_ms() -> f64 {
+    static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
+    START.elapsed().as_secs_f64() * 1e3
+}
+
+/// What the processors have given to all threads of this process so far, ms.
+fn processor_ms() -> f64 {
+    let given = |task: std::io::Result<std::fs::DirEntry>| -> Option<f64> {
+        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse().ok()
+    };
+    let tasks = std::fs::read_dir("/proc/self/task").expect("--cpu needs Linux");
+    tasks.filter_map(given).sum::<f64>() / 1e6
 }
 
 /// The median time of `times` calls, ms.
