@@ -6,26 +6,39 @@
 //! Every reader treats its file as hostile: sizes in headers are checked against the bytes that are there before memory is
 //! taken, errors name file, place and reason, and nothing panics.
 
+pub mod arrays;
 pub mod cifar;
 pub mod csv;
 pub mod digits;
 mod error;
+mod folder;
 mod found;
+mod human;
 pub mod idx;
 mod load;
 mod locate;
+pub mod npy;
+pub mod npz;
 mod open;
 mod origin;
+pub mod parquet_file;
+mod pickle;
+pub mod picture;
 mod picture_parts;
+mod picture_table;
 mod pictures;
 mod preparation;
 mod recognise;
 mod source;
 pub mod table;
 mod table_parts;
+mod thrift;
+mod tree;
 
 pub use error::{DataError, Place, Result};
+pub use folder::DEFAULT_SIZE;
 pub use found::{ClassFound, ColumnFound, Format, Found};
+pub use human::{HumanLabels, read as read_human_labels};
 pub use load::{LoadOptions, Loaded, NewRows, Progress, Stage, inspect, load, load_with};
 pub use locate::{cache_dir, locate, places};
 pub use open::Input;

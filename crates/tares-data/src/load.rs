@@ -2,11 +2,12 @@
 
 use crate::error::{DataError, Place, Result};
 use crate::found::Found;
+use crate::human::HumanLabels;
 use crate::locate;
 use crate::origin::Origin;
 use crate::preparation::Preparation;
 use crate::source::{Builtin, Source};
-use crate::{picture_parts, recognise, table_parts};
+use crate::{human, picture_parts, recognise, table_parts};
 use std::path::PathBuf;
 use tares_core::Dataset;
 
@@ -38,6 +39,10 @@ pub struct LoadOptions {
     pub skip_unreadable: bool,
     /// CIFAR-100: the 20 groups instead of the 100 classes.
     pub coarse: bool,
+    /// CIFAR: labels that people gave (CIFAR-N) instead of the true ones.
+    pub human_labels: Option<HumanLabels>,
+    /// The CIFAR-N file, if it is not in the data folder's `cifar-n/`.
+    pub human_file: Option<PathBuf>,
     /// Tables: subtract the mean and divide by the standard deviation (of the training rows).
     pub standardise: bool,
 }
@@ -57,6 +62,8 @@ impl Default for LoadOptions {
             image_size: None,
             skip_unreadable: false,
             coarse: false,
+            human_labels: None,
+            human_file: None,
             standardise: true,
         }
     }
@@ -128,11 +135,14 @@ pub fn load(source: &str, options: &LoadOptions, progress: &mut dyn FnMut(Progre
         Source::Builtin(builtin) => (find_builtin(*builtin, options, progress)?, Some(*builtin)),
         Source::Path(path) => (recognise::recognise(path, options)?, None),
     };
-    let loaded = if origin.is_table() {
+    let mut loaded = if origin.is_table() {
         table_parts::load(origin, options)?
     } else {
         picture_parts::load(origin, builtin, options, progress)?
     };
+    if let Some(which) = options.human_labels {
+        human::apply(&mut loaded, which, options)?;
+    }
     Ok(loaded)
 }
 
@@ -157,7 +167,7 @@ pub fn load_with(
     let Ok(source) = source.parse::<Source>();
     let origin = match &source {
         Source::Builtin(builtin) => find_builtin(*builtin, options, progress)?,
-        Source::Path(path) => recognise::recognise(path, options)?,
+        Source::Path(path) => recognise::new_rows(path, options)?,
     };
     match (&preparation.table, origin.is_table()) {
         (Some(rules), true) => table_parts::load_with(origin, preparation, rules, options),

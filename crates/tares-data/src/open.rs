@@ -22,6 +22,7 @@ pub struct Input {
     likely: u64,
     /// How many bytes will come, if the file is honest.
     hint: u64,
+    gzipped: bool,
 }
 
 impl Input {
@@ -55,7 +56,14 @@ impl Input {
         let failed = |source| DataError::io(&path, "read", source);
         if !reader.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]) {
             let known = if seekable { length } else { 0 };
-            return Ok(Self { path, reader: Box::new(reader), most: length, likely: known, hint: known });
+            return Ok(Self {
+                path,
+                reader: Box::new(reader),
+                most: length,
+                likely: known,
+                hint: known,
+                gzipped: false,
+            });
         }
         let likely = if seekable { length.saturating_mul(DEFLATE_LIKELY) } else { 0 };
         let mut trailer = [0; 4];
@@ -71,7 +79,13 @@ impl Input {
             most: length.saturating_mul(DEFLATE_MOST),
             likely,
             hint: u64::from(u32::from_le_bytes(trailer)).min(likely),
+            gzipped: true,
         })
+    }
+
+    /// Whether the file is gzipped.
+    pub fn is_gzipped(&self) -> bool {
+        self.gzipped
     }
 
     /// How many bytes will come, if the file is honest; never far more than it can hold.

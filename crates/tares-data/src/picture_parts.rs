@@ -4,12 +4,14 @@ use crate::cifar::{self, Layout};
 use crate::error::{DataError, Place, Result};
 use crate::found::Found;
 use crate::load::{LoadOptions, Loaded, NewRows, Progress};
+use crate::npz::Npz;
 use crate::open::Input;
 use crate::origin::Origin;
 use crate::pictures::{Pictures, numbered};
 use crate::preparation::Preparation;
 use crate::source::Builtin;
-use crate::{digits, idx, recognise};
+use crate::tree::{Tree, TreeFile};
+use crate::{arrays, digits, folder, idx, npy, picture_table, recognise};
 use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Shape};
 
@@ -115,7 +117,7 @@ fn read(
     like: Option<(Shape, Option<&Vec<String>>)>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Parts> {
-    let _ = (&like, &progress);
+    let shape = like.map(|(shape, _)| shape);
     Ok(match origin {
         Origin::Digits => {
             let (train, test) = digits::read()?;
@@ -142,8 +144,66 @@ fn read(
             let folder = files.train[0].parent().unwrap_or(Path::new(""));
             Parts::of(train, test, Some(cifar::class_names(folder, layout)))
         }
+        Origin::Folder { root, tiny } => folder::read(Tree::open(root)?, *tiny, options, shape, progress)?,
+        Origin::Picture(path) => {
+            let file = TreeFile::on_disk(path);
+            let plan = folder::Plan {
+                train: vec![(&file, 0)],
+                test: Vec::new(),
+                class_names: Vec::new(),
+                labelled: false,
+                notes: Vec::new(),
+            };
+            folder::decode(plan, path, Vec::new(), options, shape, progress)?
+        }
+        Origin::Parquet { train, test, .. } => picture_table::read(train, test, options, shape, progress)?,
+        Origin::Npy { files, .. } => {
+            let array = |path: &PathBuf| npy::read(Input::open(path)?);
+            let train = (array(&files.train.0)?, files.train.1.as_ref().map(array).transpose()?);
+            let test = files.test.as_ref().map(|(x, y)| Ok::<_, DataError>((array(x)?, array(y)?))).transpose()?;
+            from_arrays(train, test)?
+        }
+        Origin::Npz { path, names, .. } => {
+            let mut npz = Npz::open(path)?;
+            let labels = names.train.1.as_ref().map(|name| npz.array(name)).transpose()?;
+            let train = (npz.array(&names.train.0)?, labels);
+            let test = match &names.test {
+                Some((x, y)) => Some((npz.array(x)?, npz.array(y)?)),
+                None => None,
+            };
+            from_arrays(train, test)?
+        }
         Origin::Csv { train, .. } => return Err(DataError::format(train, Place::File, "holds columns, not pictures")),
     })
+}
+
+/// Pictures and labels from arrays; without labels all are 0.
+fn from_arrays(
+    (features, labels): (npy::Array, Option<npy::Array>),
+    test: Option<(npy::Array, npy::Array)>,
+) -> Result<Parts> {
+    let mut train = arrays::pictures(features)?;
+    let rows = train.pixels.len() / train.shape.size().max(1);
+    let Some(labels) = labels else {
+        train.labels = vec![0; rows];
+        return Ok(Parts { labelled: false, ..Parts::of(train, None, None) });
+    };
+    let (codes, levels) = arrays::labels(&labels, rows)?;
+    let names = arrays::label_pictures(&mut train, &codes, &levels)?;
+    let test = match test {
+        None => None,
+        Some((features, labels)) => {
+            let mut test = arrays::pictures(features)?;
+            same_shape(&test.path, test.shape, train.shape)?;
+            let rows = test.pixels.len() / test.shape.size().max(1);
+            let (codes, levels) = arrays::labels(&labels, rows)?;
+            let own = arrays::label_pictures(&mut test, &codes, &levels)?;
+            let mut part = Parts::of(test, None, Some(own));
+            align_classes(&mut part, Some(&names))?;
+            Some(part.train)
+        }
+    };
+    Ok(Parts::of(train, test, Some(names)))
 }
 
 /// The classes of a built-in data set that its files don't name.

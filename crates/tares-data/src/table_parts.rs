@@ -4,12 +4,14 @@ use crate::csv::{self, Columns};
 use crate::error::{DataError, Place, Result};
 use crate::found::{Format, Found};
 use crate::load::{LoadOptions, Loaded, NewRows};
+use crate::npz::Npz;
 use crate::open::Input;
 use crate::origin::Origin;
+use crate::parquet_file::{self, ParquetFile};
 use crate::preparation::{Preparation, RowShape, TableRules};
-use crate::recognise;
 use crate::table::{self, MISSING, Table};
-use std::path::Path;
+use crate::{arrays, npy, recognise};
+use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Error, Shape};
 
 /// A table with its special columns taken out.
@@ -173,8 +175,103 @@ fn read(origin: &Origin, options: &LoadOptions, label_needed: bool) -> Result<Pa
             let test = test.as_ref().map(|test| part(test, label.as_ref())).transpose()?;
             Ok(Parts { train, test })
         }
+        Origin::Parquet { train, test, .. } => {
+            let train = read_parquet(train, options, options.label.as_ref(), label_needed)?;
+            let label = train.label.as_ref().map(|(name, ..)| name.clone());
+            let test = match test.is_empty() {
+                true => None,
+                false => Some(read_parquet(test, options, label.as_ref(), label_needed)?),
+            };
+            Ok(Parts { train, test })
+        }
+        Origin::Npy { files, .. } => {
+            let array = |path: &PathBuf| npy::read(Input::open(path)?);
+            let train = from_arrays(&array(&files.train.0)?, files.train.1.as_ref().map(array).transpose()?)?;
+            let test = match &files.test {
+                Some((x, y)) => Some(from_arrays(&array(x)?, Some(array(y)?))?),
+                None => None,
+            };
+            Ok(Parts { train, test })
+        }
+        Origin::Npz { path, names, .. } => {
+            let mut npz = Npz::open(path)?;
+            let labels = names.train.1.as_ref().map(|name| npz.array(name)).transpose()?;
+            let train = from_arrays(&npz.array(&names.train.0)?, labels)?;
+            let test = match &names.test {
+                Some((x, y)) => Some(from_arrays(&npz.array(x)?, Some(npz.array(y)?))?),
+                None => None,
+            };
+            Ok(Parts { train, test })
+        }
         other => Err(DataError::format(other.path(), Place::File, "holds pictures, not columns")),
     }
+}
+
+fn from_arrays(features: &npy::Array, labels: Option<npy::Array>) -> Result<Part> {
+    let table = arrays::table(features)?;
+    let label = match labels {
+        Some(array) => {
+            let (codes, levels) = arrays::labels(&array, table.rows)?;
+            Some(("labels".to_owned(), codes, levels))
+        }
+        None => None,
+    };
+    Ok(Part { table, label, ids: None, header: true })
+}
+
+/// Reads files of one table, one after the other.
+fn read_parquet(paths: &[PathBuf], options: &LoadOptions, label: Option<&String>, label_needed: bool) -> Result<Part> {
+    let mut all: Option<Table> = None;
+    let mut names = None;
+    let (mut label_name, mut class_names) = (None, None);
+    for path in paths {
+        let file = ParquetFile::open(path)?;
+        let leaves: Vec<_> = file.leaves().into_iter().filter(|leaf| leaf.is_number() || leaf.text).collect();
+        let own: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
+        let columns: Vec<&str> = own.iter().map(String::as_str).collect();
+        if label_name.is_none() {
+            label_name = match table::label_position(&columns, label.map(String::as_str), true) {
+                Ok(position) => Some(own[position].clone()),
+                Err(error) if label_needed => return Err(DataError::content(path, error)),
+                Err(_) => None,
+            };
+            let metadata = file.key_value("huggingface");
+            class_names = label_name
+                .as_ref()
+                .zip(metadata)
+                .and_then(|(label, metadata)| parquet_file::hugging_face_classes(&metadata, label));
+        }
+        if *names.get_or_insert_with(|| own.clone()) != own {
+            let problem = format!("has other columns than {}", paths[0].display());
+            return Err(DataError::format(path, Place::File, problem));
+        }
+        let table = file.table(&leaves)?;
+        all = Some(match all {
+            Some(before) => before.append(table),
+            None => table,
+        });
+    }
+    let Some(mut table) = all else { return Err(DataError::format("", Place::File, "no Parquet file was named")) };
+    if table.rows == 0 {
+        return Err(DataError::format(&table.path, Place::File, "has no rows"));
+    }
+    let ids = options.id_column.clone().map(|id| take_ids(&mut table, id)).transpose()?;
+    let label = match label_name {
+        Some(label) => {
+            let (codes, levels) = table.take_text(&label)?;
+            Some((label, codes, named_levels(levels, class_names)))
+        }
+        None => None,
+    };
+    Ok(Part { table, label, ids, header: true })
+}
+
+/// Names for numbered levels, where the file has them.
+fn named_levels(levels: Vec<String>, class_names: Option<Vec<String>>) -> Vec<String> {
+    let Some(names) = class_names else { return levels };
+    let named: Option<Vec<String>> =
+        levels.iter().map(|level| names.get(level.parse::<usize>().ok()?).cloned()).collect();
+    named.unwrap_or(levels)
 }
 
 fn read_csv(path: &Path, wanted: &Columns) -> Result<Part> {

@@ -1,0 +1,652 @@
+//! NPY: one NumPy array in a file. Numbers of every width, either byte order, C or Fortran order; text; plain or gzipped.
+//!
+//! ```text
+//! 93 'NUMPY' major minor | length of the header (2 or 4 bytes) | {'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), } | elements
+//! ```
+//! [`Mapped`] opens a file without reading it: rows are converted as they are asked for, so an array larger than memory can
+//! be gone through in blocks.
+//!
+//! Written by hand: the crates for NPY cannot map a file, and one header line needs no grammar engine.
+
+use crate::error::{DataError, Place, Result};
+use crate::open::Input;
+use memmap2::Mmap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// The longest header that is believed.
+const MOST_HEADER: usize = 1 << 16;
+
+/// The type of an array's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `b1`.
+    Bool,
+    /// `i1` … `i8`, `u1` … `u8`.
+    Integer {
+        /// Bytes.
+        size: usize,
+        /// Whether it has a sign.
+        signed: bool,
+    },
+    /// `f2`, `f4`, `f8`.
+    Float {
+        /// Bytes.
+        size: usize,
+    },
+    /// `U10`: text of so many characters of 4 bytes.
+    Text {
+        /// Characters.
+        characters: usize,
+    },
+    /// `S10`: text of so many bytes.
+    Bytes {
+        /// Bytes.
+        size: usize,
+    },
+}
+
+impl Kind {
+    /// Bytes per element.
+    pub fn size(self) -> usize {
+        match self {
+            Self::Bool => 1,
+            Self::Integer { size, .. } | Self::Float { size } | Self::Bytes { size } => size,
+            Self::Text { characters } => 4 * characters,
+        }
+    }
+
+    /// True unless it is text.
+    pub fn is_number(self) -> bool {
+        !matches!(self, Self::Text { .. } | Self::Bytes { .. })
+    }
+}
+
+/// What the header of an NPY file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The type of the elements.
+    pub kind: Kind,
+    /// Whether the most significant byte comes first.
+    pub big_endian: bool,
+    /// Whether the first index is the fastest.
+    pub fortran: bool,
+    /// The sizes.
+    pub shape: Vec<usize>,
+}
+
+impl Header {
+    /// Elements.
+    pub fn count(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Elements per row: all but the first size.
+    pub fn row(&self) -> usize {
+        self.shape.iter().skip(1).product()
+    }
+
+    /// Rows: the first size; 1 for a single number.
+    pub fn rows(&self) -> usize {
+        self.shape.first().copied().unwrap_or(1)
+    }
+}
+
+/// An array in memory, as its file has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    path: PathBuf,
+    header: Header,
+    bytes: Vec<u8>,
+}
+
+/// An array on disk, read as its rows are asked for.
+#[derive(Debug)]
+pub struct Mapped {
+    path: PathBuf,
+    header: Header,
+    start: usize,
+    storage: Storage,
+}
+
+#[derive(Debug)]
+enum Storage {
+    Map(Mmap),
+    Memory(Vec<u8>),
+}
+
+/// Reads a whole array.
+///
+/// # Errors
+/// No NPY file; elements that are Python objects or records; fewer or more bytes than the shape says.
+pub fn read(mut input: Input) -> Result<Array> {
+    let path = input.path().to_owned();
+    let (header, _) = read_header(&mut input)?;
+    let bytes = input.exactly((header.count() * header.kind.size()) as u64, "the array")?;
+    input.end("NPY header")?;
+    Ok(Array { path, header, bytes })
+}
+
+/// Reads an array from the bytes of its file; `path` is for messages.
+///
+/// # Errors
+/// As [`read`].
+pub fn from_bytes(path: impl AsRef<Path>, mut bytes: Vec<u8>) -> Result<Array> {
+    let path = path.as_ref();
+    let head = bytes[..bytes.len().min(MOST_HEADER + 12)].to_vec();
+    let (header, start) = read_header(&mut Input::from_bytes(path, head)?)?;
+    let expected = start + header.count() * header.kind.size();
+    if bytes.len() != expected {
+        let problem = format!("should have {expected} bytes by its header, has {}", bytes.len());
+        return Err(DataError::format(path, Place::File, problem));
+    }
+    bytes.drain(..start);
+    Ok(Array { path: path.into(), header, bytes })
+}
+
+impl Mapped {
+    /// Opens an array. A gzipped one is unpacked into memory.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let mut input = Input::open(path)?;
+        let gzipped = input.is_gzipped();
+        let (header, start) = read_header(&mut input)?;
+        if gzipped {
+            let bytes = input.exactly((header.count() * header.kind.size()) as u64, "the array")?;
+            input.end("NPY header")?;
+            return Ok(Self { path: path.into(), header, start: 0, storage: Storage::Memory(bytes) });
+        }
+        let file = File::open(path).map_err(|source| DataError::io(path, "open", source))?;
+        let map = map(&file).map_err(|source| DataError::io(path, "map", source))?;
+        let expected = start + header.count() * header.kind.size();
+        if map.len() != expected {
+            let problem = format!("should have {expected} bytes by its header, has {}", map.len());
+            return Err(DataError::format(path, Place::File, problem));
+        }
+        Ok(Self { path: path.into(), header, start, storage: Storage::Map(map) })
+    }
+
+    /// What the header says.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Rows: the first size.
+    pub fn rows(&self) -> usize {
+        self.header.rows()
+    }
+
+    /// Numbers per row.
+    pub fn columns(&self) -> usize {
+        self.header.row()
+    }
+
+    /// The raw elements.
+    fn bytes(&self) -> &[u8] {
+        match &self.storage {
+            Storage::Map(map) => &map[self.start..],
+            Storage::Memory(bytes) => bytes,
+        }
+    }
+
+    /// Converts the rows `first..first + out.len() / columns` into `out`, row after row.
+    ///
+    /// # Errors
+    /// Text instead of numbers; rows that are not there; `out` not a whole number of rows.
+    pub fn read_rows<T: FromNumber>(&self, first: usize, out: &mut [T]) -> Result<()> {
+        let columns = self.columns();
+        if columns == 0 || !out.len().is_multiple_of(columns) || first + out.len() / columns > self.rows() {
+            let problem = format!("has {} rows of {columns}: rows from {first} on are not all there", self.rows());
+            return Err(DataError::format(&self.path, Place::File, problem));
+        }
+        convert(&self.header, self.bytes(), first, out).map_err(|problem| self.bad(problem))
+    }
+
+    /// Integer labels of a one-dimensional array, rows `first..first + out.len()`.
+    ///
+    /// # Errors
+    /// Elements that are not whole numbers from 0 to 2³² − 1, with the row.
+    pub fn read_labels(&self, first: usize, out: &mut [u32]) -> Result<()> {
+        let mut block = vec![0f64; out.len().min(1 << 16)];
+        for (chunk_index, chunk) in out.chunks_mut(1 << 16).enumerate() {
+            let start = first + (chunk_index << 16);
+            let block = &mut block[..chunk.len()];
+            self.read_rows(start, block)?;
+            for (row, (label, &number)) in chunk.iter_mut().zip(block.iter()).enumerate() {
+                if !(number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number)) {
+                    let problem = format!("label must be a whole number from 0 on, got {number}");
+                    return Err(DataError::format(&self.path, Place::Row((start + row) as u64), problem));
+                }
+                *label = number as u32;
+            }
+        }
+        Ok(())
+    }
+
+    fn bad(&self, problem: String) -> DataError {
+        DataError::format(&self.path, Place::File, problem)
+    }
+}
+
+/// The one place where memory is shared with a file.
+#[allow(unsafe_code)]
+fn map(file: &File) -> std::io::Result<Mmap> {
+    // SAFETY: the map is read-only and private to this struct. If another program cuts the file while it is open, the
+    // operating system ends this program with SIGBUS; it cannot read memory that is not its own.
+    unsafe { Mmap::map(file) }
+}
+
+/// A number an array can be converted to.
+pub trait FromNumber: Copy {
+    /// From a 64-bit float.
+    fn from_f64(value: f64) -> Self;
+    /// From a 32-bit float, exactly.
+    fn from_f32(value: f32) -> Self;
+}
+
+impl FromNumber for f32 {
+    fn from_f64(value: f64) -> Self {
+        value as f32
+    }
+    fn from_f32(value: f32) -> Self {
+        value
+    }
+}
+
+impl FromNumber for f64 {
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+    fn from_f32(value: f32) -> Self {
+        f64::from(value)
+    }
+}
+
+impl Array {
+    /// What the header says.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The file, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The elements as numbers, in C order.
+    ///
+    /// # Errors
+    /// The array holds text.
+    pub fn numbers<T: FromNumber>(&self) -> Result<Vec<T>> {
+        let mut out = vec![T::from_f32(0.0); self.header.count()];
+        convert(&self.header, &self.bytes, 0, &mut out)
+            .map_err(|problem| DataError::format(&self.path, Place::File, problem))?;
+        Ok(out)
+    }
+
+    /// The elements as bytes in C order, if they are unsigned bytes.
+    pub fn into_bytes(self) -> Option<Vec<u8>> {
+        let fits = self.header.kind == Kind::Integer { size: 1, signed: false };
+        let in_order = !self.header.fortran || self.header.shape.len() < 2;
+        (fits && in_order).then_some(self.bytes)
+    }
+
+    /// The elements as text: numbers as people write them.
+    ///
+    /// # Errors
+    /// Text that is not Unicode.
+    pub fn texts(&self) -> Result<Vec<String>> {
+        let bad = |row: usize, problem: &str| DataError::format(&self.path, Place::Row(row as u64), problem);
+        match self.header.kind {
+            Kind::Text { .. } | Kind::Bytes { .. } if self.header.kind.size() == 0 => {
+                Ok(vec![String::new(); self.header.count()])
+            }
+            Kind::Text { characters } => {
+                let element = |(row, bytes): (usize, &[u8])| {
+                    let code = |bytes: &[u8]| {
+                        let bytes = [bytes[0], bytes[1], bytes[2], bytes[3]];
+                        if self.header.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+                    };
+                    let text: Option<String> =
+                        bytes.chunks_exact(4).map(code).take_while(|&code| code != 0).map(char::from_u32).collect();
+                    text.ok_or_else(|| bad(row, "is not Unicode text"))
+                };
+                self.bytes.chunks_exact(4 * characters).enumerate().map(element).collect()
+            }
+            Kind::Bytes { size } => {
+                let element = |(row, bytes): (usize, &[u8])| {
+                    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+                    String::from_utf8(bytes[..end].to_vec()).map_err(|_| bad(row, "is not UTF-8 text"))
+                };
+                self.bytes.chunks_exact(size).enumerate().map(element).collect()
+            }
+            Kind::Integer { size, signed } => Ok(self.integers(size, signed)),
+            Kind::Bool | Kind::Float { .. } => Ok(self.numbers::<f64>()?.iter().map(f64::to_string).collect()),
+        }
+    }
+
+    /// Exact even where a 64-bit float is not.
+    fn integers(&self, size: usize, signed: bool) -> Vec<String> {
+        let element = |bytes: &[u8]| {
+            let mut wide = [0u8; 8];
+            wide[..size].copy_from_slice(bytes);
+            if self.header.big_endian {
+                wide[..size].reverse();
+            }
+            let value = u64::from_le_bytes(wide);
+            let unused = 64 - 8 * size as u32;
+            if signed { (((value << unused) as i64) >> unused).to_string() } else { value.to_string() }
+        };
+        self.bytes.chunks_exact(size).map(element).collect()
+    }
+}
+
+/// The bytes of an NPY file in C order; `descr` as NumPy writes it (`'<f4'`, or a list for records).
+pub fn encode(descr: &str, shape: &[usize], elements: &[u8]) -> Vec<u8> {
+    let mut bytes = header_bytes(descr, shape);
+    bytes.extend_from_slice(elements);
+    bytes
+}
+
+/// The header of an NPY file.
+pub(crate) fn header_bytes(descr: &str, shape: &[usize]) -> Vec<u8> {
+    let sizes = match shape {
+        [one] => format!("({one},)"),
+        sizes => format!("({})", sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
+    };
+    let mut header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {sizes}, }}");
+    // The whole header is padded to a multiple of 64 bytes; version 2 has a longer length field.
+    let version = if header.len() + 64 > usize::from(u16::MAX) { 2 } else { 1 };
+    let before = if version == 1 { 10 } else { 12 };
+    let padding = (before + header.len() + 1).next_multiple_of(64) - (before + header.len() + 1);
+    header.push_str(&" ".repeat(padding));
+    header.push('\n');
+    let mut bytes = b"\x93NUMPY".to_vec();
+    bytes.extend([version, 0]);
+    match version {
+        1 => bytes.extend((header.len() as u16).to_le_bytes()),
+        _ => bytes.extend((header.len() as u32).to_le_bytes()),
+    }
+    bytes.extend(header.as_bytes());
+    bytes
+}
+
+/// Reads a header; also says at which byte the elements begin.
+pub(crate) fn read_header(input: &mut Input) -> Result<(Header, usize)> {
+    let path = input.path().to_owned();
+    let bad = |offset: u64, problem: String| DataError::format(&path, Place::Offset(offset), problem);
+    let magic: [u8; 8] = input.array("NPY header")?;
+    if &magic[..6] != b"\x93NUMPY" {
+        return Err(bad(0, "is no NPY file".into()));
+    }
+    let (length, before) = match magic[6] {
+        1 => (usize::from(u16::from_le_bytes(input.array("NPY header")?)), 10),
+        2 | 3 => (u32::from_le_bytes(input.array("NPY header")?) as usize, 12),
+        version => return Err(bad(6, format!("NPY version must be 1, 2 or 3, got {version}"))),
+    };
+    if length > MOST_HEADER {
+        return Err(bad(8, format!("NPY header must take at most {MOST_HEADER} bytes, claims {length}")));
+    }
+    let text = input.exactly(length as u64, "the NPY header")?;
+    let text = std::str::from_utf8(&text).map_err(|_| bad(before, "NPY header is not text".into()))?;
+    let header = parse_header(text).map_err(|problem| bad(before, problem))?;
+    Ok((header, before as usize + length))
+}
+
+/// Reads the Python dictionary of a header.
+fn parse_header(text: &str) -> std::result::Result<Header, String> {
+    let value = |key: &str| {
+        let found = text.find(&format!("'{key}'")).or_else(|| text.find(&format!("\"{key}\"")));
+        let start = found.ok_or_else(|| format!("NPY header has no '{key}': {}", text.trim()))? + key.len() + 2;
+        Ok::<&str, String>(text[start..].trim_start().trim_start_matches(':').trim_start())
+    };
+    let descr = value("descr")?;
+    if descr.starts_with('[') {
+        return Err("NPY elements must be numbers or text, got records".into());
+    }
+    let quote =
+        descr.chars().next().filter(|mark| matches!(mark, '\'' | '"')).ok_or("NPY header's 'descr' is no text")?;
+    let descr = descr[1..].split(quote).next().unwrap_or_default();
+    let fortran = match value("fortran_order")? {
+        rest if rest.starts_with("True") => true,
+        rest if rest.starts_with("False") => false,
+        rest => return Err(format!("NPY 'fortran_order' must be True or False, got {}", head(rest))),
+    };
+    let shape = value("shape")?;
+    let inner = shape.strip_prefix('(').and_then(|rest| rest.split(')').next()).ok_or("NPY 'shape' is no tuple")?;
+    let sizes = inner.split(',').map(str::trim).filter(|size| !size.is_empty());
+    let shape: Vec<usize> = sizes
+        .map(|size| size.trim_end_matches('L').parse().map_err(|_| format!("NPY size '{}' is no number", head(size))))
+        .collect::<std::result::Result<_, _>>()?;
+    let (kind, big_endian) = parse_descr(descr)?;
+    let bytes = shape.iter().try_fold(kind.size().max(1), |product, &size| product.checked_mul(size.max(1)));
+    if shape.len() > 8 || bytes.is_none_or(|bytes| bytes > isize::MAX as usize) {
+        return Err(format!("NPY shape {shape:?} is more than a computer holds"));
+    }
+    Ok(Header { kind, big_endian, fortran, shape })
+}
+
+fn head(text: &str) -> String {
+    text.chars().take(20).collect()
+}
+
+fn parse_descr(descr: &str) -> std::result::Result<(Kind, bool), String> {
+    let bad = || {
+        let hint = if descr.contains('O') { " (Python objects: save numbers or text instead)" } else { "" };
+        format!("NPY elements must be numbers or text, got '{}'{hint}", head(descr))
+    };
+    let big_endian = match descr.chars().next() {
+        Some('<' | '|' | '=') => false,
+        Some('>') => true,
+        _ => return Err(bad()),
+    };
+    let (letter, size) = descr[1..].split_at_checked(1).ok_or_else(bad)?;
+    let size: usize = size.parse().map_err(|_| bad())?;
+    let kind = match (letter, size) {
+        ("b", 1) => Kind::Bool,
+        ("i", 1 | 2 | 4 | 8) => Kind::Integer { size, signed: true },
+        ("u", 1 | 2 | 4 | 8) => Kind::Integer { size, signed: false },
+        ("f", 2 | 4 | 8) => Kind::Float { size },
+        ("U", 0..=65536) => Kind::Text { characters: size },
+        ("S" | "a", 0..=65536) => Kind::Bytes { size },
+        _ => return Err(bad()),
+    };
+    Ok((kind, big_endian))
+}
+
+/// Converts rows from `first` on into `out`, whatever the order and width of the elements.
+fn convert<T: FromNumber>(
+    header: &Header,
+    bytes: &[u8],
+    first: usize,
+    out: &mut [T],
+) -> std::result::Result<(), String> {
+    let size = header.kind.size();
+    if !header.kind.is_number() {
+        return Err("holds text, but numbers are needed".into());
+    }
+    if header.fortran && header.shape.len() > 1 {
+        let element = element_reader::<T>(header);
+        fortran_rows(header, first, out, |position| element(&bytes[position * size..position * size + size]));
+        return Ok(());
+    }
+    let bytes = &bytes[first * header.row() * size..][..out.len() * size];
+    // The usual kinds get a loop of their own that the compiler turns into wide loads.
+    macro_rules! plain {
+        ($width:literal, $read:expr) => {{
+            let (elements, _) = bytes.as_chunks::<$width>();
+            out.iter_mut().zip(elements).for_each(|(out, element)| *out = $read(*element));
+        }};
+    }
+    match (header.kind, header.big_endian) {
+        (Kind::Float { size: 4 }, false) => plain!(4, |b| T::from_f32(f32::from_le_bytes(b))),
+        (Kind::Float { size: 8 }, false) => plain!(8, |b| T::from_f64(f64::from_le_bytes(b))),
+        (Kind::Integer { size: 1, signed: false }, _) => plain!(1, |b: [u8; 1]| T::from_f32(f32::from(b[0]))),
+        (Kind::Integer { size: 4, signed: true }, false) => {
+            plain!(4, |b| T::from_f64(f64::from(i32::from_le_bytes(b))))
+        }
+        (Kind::Integer { size: 8, signed: true }, false) => plain!(8, |b| T::from_f64(i64::from_le_bytes(b) as f64)),
+        _ => {
+            let element = element_reader::<T>(header);
+            out.iter_mut().zip(bytes.chunks_exact(size)).for_each(|(out, bytes)| *out = element(bytes));
+        }
+    }
+    Ok(())
+}
+
+/// One element of any kind.
+fn element_reader<T: FromNumber>(header: &Header) -> impl Fn(&[u8]) -> T {
+    let (kind, big_endian) = (header.kind, header.big_endian);
+    move |bytes: &[u8]| {
+        let mut wide = [0u8; 8];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        if big_endian {
+            wide[..bytes.len()].reverse();
+        }
+        let bits = u64::from_le_bytes(wide);
+        match kind {
+            Kind::Bool => T::from_f32(if bits == 0 { 0.0 } else { 1.0 }),
+            Kind::Float { size: 2 } => T::from_f32(half::f16::from_bits(bits as u16).to_f32()),
+            Kind::Float { size: 4 } => T::from_f32(f32::from_bits(bits as u32)),
+            Kind::Float { .. } => T::from_f64(f64::from_bits(bits)),
+            Kind::Integer { size, signed: true } => {
+                let unused = 64 - 8 * size as u32;
+                T::from_f64((((bits << unused) as i64) >> unused) as f64)
+            }
+            Kind::Integer { .. } => T::from_f64(bits as f64),
+            Kind::Text { .. } | Kind::Bytes { .. } => T::from_f32(f32::NAN),
+        }
+    }
+}
+
+/// Walks rows in C order over an array whose first index is the fastest.
+fn fortran_rows<T>(header: &Header, first: usize, out: &mut [T], element: impl Fn(usize) -> T) {
+    let mut strides = Vec::with_capacity(header.shape.len());
+    let mut stride = 1;
+    for size in &header.shape {
+        strides.push(stride);
+        stride *= size;
+    }
+    let row = header.row();
+    for (at, out) in out.iter_mut().enumerate() {
+        let mut within = at % row;
+        let mut position = (first + at / row) * strides[0];
+        for dimension in (1..header.shape.len()).rev() {
+            position += within % header.shape[dimension] * strides[dimension];
+            within /= header.shape[dimension];
+        }
+        *out = element(position);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn array(bytes: Vec<u8>) -> Result<Array> {
+        read(Input::from_bytes("x.npy", bytes).unwrap())
+    }
+
+    #[test]
+    fn rows_and_columns_stay_in_order_in_both_orders() {
+        let values: Vec<u8> = [1.5f32, 2.0, 3.0, 4.0, 5.0, -6.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let c = array(encode("'<f4'", &[2, 3], &values)).unwrap();
+        assert_eq!(c.numbers::<f64>().unwrap(), [1.5, 2.0, 3.0, 4.0, 5.0, -6.0]);
+        // np.asfortranarray(np.arange(24).reshape(2, 3, 4)): element [1, 2, 3] is the last byte in both orders.
+        let mut fortran = encode("'|u1'", &[2, 3, 4], &(0..24).collect::<Vec<u8>>());
+        let text = String::from_utf8_lossy(&fortran[10..128]).replace("False", "True ");
+        fortran[10..128].copy_from_slice(text.as_bytes());
+        let numbers = array(fortran).unwrap().numbers::<f32>().unwrap();
+        // In Fortran order, element [i, j, k] is stored at i + 2 j + 6 k.
+        let expected: Vec<f32> =
+            (0..2).flat_map(|i| (0..3).flat_map(move |j| (0..4).map(move |k| (i + 2 * j + 6 * k) as f32))).collect();
+        assert_eq!(numbers, expected);
+    }
+
+    #[test]
+    fn every_width_sign_and_byte_order_is_read() {
+        let cases: [(&str, Vec<u8>, f64); 10] = [
+            ("'|i1'", vec![0xff], -1.0),
+            ("'<i2'", (-2i16).to_le_bytes().to_vec(), -2.0),
+            ("'>i2'", (-2i16).to_be_bytes().to_vec(), -2.0),
+            ("'>i8'", (-3i64).to_be_bytes().to_vec(), -3.0),
+            ("'<u4'", 4_000_000_000u32.to_le_bytes().to_vec(), 4e9),
+            ("'<u8'", 7u64.to_le_bytes().to_vec(), 7.0),
+            ("'<f2'", half::f16::from_f32(0.5).to_le_bytes().to_vec(), 0.5),
+            ("'>f8'", 2.25f64.to_be_bytes().to_vec(), 2.25),
+            ("'>f4'", 2.25f32.to_be_bytes().to_vec(), 2.25),
+            ("'|b1'", vec![1], 1.0),
+        ];
+        for (descr, bytes, value) in cases {
+            assert_eq!(array(encode(descr, &[1], &bytes)).unwrap().numbers::<f64>().unwrap(), [value], "{descr}");
+        }
+    }
+
+    #[test]
+    fn text_and_large_integers_are_exact() {
+        let text: Vec<u8> = "cat\0é\0\0\0".chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
+        assert_eq!(array(encode("'<U4'", &[2], &text)).unwrap().texts().unwrap(), ["cat", "é"]);
+        assert_eq!(array(encode("'|S3'", &[2], b"ab\0cde")).unwrap().texts().unwrap(), ["ab", "cde"]);
+        let large = array(encode("'<i8'", &[1], &i64::MAX.to_le_bytes())).unwrap();
+        assert_eq!(large.texts().unwrap(), ["9223372036854775807"]);
+    }
+
+    #[test]
+    fn a_mapped_file_gives_any_block_of_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("p.npy");
+        let values: Vec<f32> = (0..30).map(|i| i as f32 / 4.0).collect();
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        std::fs::write(&path, encode("'<f4'", &[10, 3], &bytes)).unwrap();
+        let mapped = Mapped::open(&path).unwrap();
+        assert_eq!((mapped.rows(), mapped.columns()), (10, 3));
+        let mut block = [0f64; 6];
+        mapped.read_rows(4, &mut block).unwrap();
+        assert_eq!(block.to_vec(), values[12..18].iter().map(|&v| f64::from(v)).collect::<Vec<_>>());
+        assert!(mapped.read_rows(9, &mut block).is_err());
+        std::fs::write(&path, &encode("'<f4'", &[10, 3], &bytes)[..200]).unwrap();
+        assert_eq!(
+            Mapped::open(&path).unwrap_err().to_string(),
+            format!("{}: should have 248 bytes by its header, has 200", path.display())
+        );
+    }
+
+    #[test]
+    fn labels_must_be_whole_numbers() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("y.npy");
+        std::fs::write(&path, encode("'<f8'", &[2], &[3.0f64, 1.5].map(f64::to_le_bytes).concat())).unwrap();
+        let mut labels = [0; 2];
+        let error = Mapped::open(&path).unwrap().read_labels(0, &mut labels).unwrap_err().to_string();
+        assert!(error.ends_with("row 1: label must be a whole number from 0 on, got 1.5"), "{error}");
+    }
+
+    #[test]
+    fn says_what_is_wrong_with_a_bad_file() {
+        let cases: [(Vec<u8>, &str); 6] = [
+            (b"\x93NUMP".to_vec(), "x.npy: ends inside its NPY header (is it cut off?)"),
+            (b"not numpy at all".to_vec(), "x.npy: byte 0: is no NPY file"),
+            (b"\x93NUMPY\x09\0ab".to_vec(), "x.npy: byte 6: NPY version must be 1, 2 or 3, got 9"),
+            (
+                encode("'|O'", &[1], &[]),
+                "x.npy: byte 10: NPY elements must be numbers or text, got '|O' (Python objects: save numbers or text instead)",
+            ),
+            (encode("'<f4'", &[2], &[0; 4]), "x.npy: the array should take 8 bytes, got 4 (is the file cut off?)"),
+            (
+                encode("'<f8'", &[1 << 40, 1 << 40], &[]),
+                "x.npy: byte 10: NPY shape [1099511627776, 1099511627776] is more than a computer holds",
+            ),
+        ];
+        for (bytes, message) in cases {
+            assert_eq!(array(bytes).unwrap_err().to_string(), message);
+        }
+    }
+}

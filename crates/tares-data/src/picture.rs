@@ -1,0 +1,182 @@
+//! One picture file → pixels of a fixed size, channel first.
+//!
+//! JPEG, PNG, GIF (first frame), BMP, WebP and PNM, told by content. A camera's orientation mark is obeyed. Pictures of another
+//! size are stretched to the wanted one with a Lanczos filter of radius 3, which averages when it shrinks.
+
+use image::imageops::FilterType;
+use image::{ColorType, DynamicImage, ImageDecoder, ImageReader, Limits};
+use std::io::Cursor;
+
+/// No picture format gains more than about this factor, so a header that claims more is a lie or a bomb.
+const MOST_GAIN: u64 = 1100;
+
+/// Larger pictures are refused whatever their file says.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// A decoded picture.
+#[derive(Clone, Debug)]
+pub struct Picture {
+    image: DynamicImage,
+    /// True if the file has no colours.
+    pub grey: bool,
+}
+
+/// Decodes a picture from the bytes of its file.
+///
+/// # Errors
+/// Why it cannot be decoded, in words.
+pub fn decode(bytes: &[u8]) -> Result<Picture, String> {
+    let mut decoder = decoder(bytes)?;
+    let grey = matches!(decoder.original_color_type().into(), Colours::Grey);
+    let orientation = decoder.orientation().map_err(|error| error.to_string())?;
+    let mut image = DynamicImage::from_decoder(decoder).map_err(|error| error.to_string())?;
+    image.apply_orientation(orientation);
+    Ok(Picture { grey: grey || is_grey(image.color()), image })
+}
+
+/// Height and width of a picture, from the first bytes of its file.
+///
+/// # Errors
+/// Why they cannot be told, in words.
+pub fn dimensions(bytes: &[u8]) -> Result<(usize, usize), String> {
+    let mut decoder = decoder(bytes)?;
+    let (width, height) = decoder.dimensions();
+    let turned = decoder.orientation().is_ok_and(|orientation| {
+        use image::metadata::Orientation::{Rotate90, Rotate90FlipH, Rotate270, Rotate270FlipH};
+        matches!(orientation, Rotate90 | Rotate270 | Rotate90FlipH | Rotate270FlipH)
+    });
+    let (height, width) = if turned { (width, height) } else { (height, width) };
+    Ok((height as usize, width as usize))
+}
+
+impl Picture {
+    /// Writes the picture as `[channels][height][width]` bytes; `out` holds 1 or 3 planes.
+    pub fn write(&self, height: usize, width: usize, out: &mut [u8]) {
+        let same = self.image.height() as usize == height && self.image.width() as usize == width;
+        let resized;
+        let image = if same {
+            &self.image
+        } else {
+            resized = self.image.resize_exact(width as u32, height as u32, FilterType::Lanczos3);
+            &resized
+        };
+        let plane = height * width;
+        if out.len() == plane {
+            out.copy_from_slice(image.to_luma8().as_raw());
+        } else {
+            let pixels = image.to_rgb8();
+            for (position, pixel) in pixels.pixels().enumerate() {
+                for (channel, value) in pixel.0.into_iter().enumerate() {
+                    out[channel * plane + position] = value;
+                }
+            }
+        }
+    }
+
+    /// A picture from `[channels][height][width]` bytes.
+    pub(crate) fn from_planes(channels: usize, height: usize, width: usize, planes: &[u8]) -> Option<Self> {
+        let (w, h) = (u32::try_from(width).ok()?, u32::try_from(height).ok()?);
+        let plane = height * width;
+        let image = match channels {
+            1 => DynamicImage::ImageLuma8(image::GrayImage::from_raw(w, h, planes.to_vec())?),
+            3 => {
+                let pixels =
+                    (0..plane).flat_map(|at| [planes[at], planes[plane + at], planes[2 * plane + at]]).collect();
+                DynamicImage::ImageRgb8(image::RgbImage::from_raw(w, h, pixels)?)
+            }
+            _ => return None,
+        };
+        Some(Self { image, grey: channels == 1 })
+    }
+}
+
+enum Colours {
+    Grey,
+    Many,
+}
+
+impl From<image::ExtendedColorType> for Colours {
+    fn from(colour: image::ExtendedColorType) -> Self {
+        use image::ExtendedColorType::{L1, L2, L4, L8, L16, La1, La2, La4, La8, La16};
+        if matches!(colour, L1 | L2 | L4 | L8 | L16 | La1 | La2 | La4 | La8 | La16) { Self::Grey } else { Self::Many }
+    }
+}
+
+fn is_grey(colour: ColorType) -> bool {
+    matches!(colour, ColorType::L8 | ColorType::La8 | ColorType::L16 | ColorType::La16)
+}
+
+fn decoder(bytes: &[u8]) -> Result<impl ImageDecoder + '_, String> {
+    let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|error| error.to_string())?;
+    if reader.format().is_none() {
+        return Err("is no picture (JPEG, PNG, GIF, BMP, WebP, PNM)".into());
+    }
+    let most = ((bytes.len() as u64).saturating_mul(MOST_GAIN) + (1 << 20)).min(MOST_BYTES);
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(most);
+    reader.limits(limits);
+    let decoder = reader.into_decoder().map_err(|error| error.to_string())?;
+    if decoder.total_bytes() > most {
+        let (width, height) = decoder.dimensions();
+        return Err(format!("claims {width}x{height} pixels in {} bytes", bytes.len()));
+    }
+    Ok(decoder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use image::ImageFormat;
+
+    /// 3 wide, 2 high, one red pixel in the lower right corner.
+    fn red_corner(format: ImageFormat) -> Vec<u8> {
+        let mut image = image::RgbImage::new(3, 2);
+        image.put_pixel(2, 1, image::Rgb([250, 0, 0]));
+        let mut bytes = Cursor::new(Vec::new());
+        image.write_to(&mut bytes, format).unwrap();
+        bytes.into_inner()
+    }
+
+    #[test]
+    fn rows_columns_and_channels_stay_in_order() {
+        for format in [ImageFormat::Png, ImageFormat::Bmp, ImageFormat::Pnm] {
+            let bytes = red_corner(format);
+            assert_eq!(dimensions(&bytes), Ok((2, 3)));
+            let picture = decode(&bytes).unwrap();
+            let mut out = [9; 18];
+            picture.write(2, 3, &mut out);
+            let mut expected = [0; 18];
+            expected[5] = 250; // red plane, row 1, column 2
+            assert_eq!(out, expected);
+            assert!(!picture.grey);
+        }
+    }
+
+    #[test]
+    fn grey_pictures_are_expanded_and_resized() {
+        let image = image::GrayImage::from_raw(2, 1, vec![0, 200]).unwrap();
+        let mut bytes = Cursor::new(Vec::new());
+        image.write_to(&mut bytes, ImageFormat::Png).unwrap();
+        let picture = decode(bytes.get_ref()).unwrap();
+        assert!(picture.grey);
+        let mut out = [0; 6];
+        picture.write(1, 2, &mut out);
+        assert_eq!(out, [0, 200, 0, 200, 0, 200]);
+        let mut small = [0; 1];
+        picture.write(1, 1, &mut small);
+        assert_eq!(small, [100]);
+    }
+
+    #[test]
+    fn a_bomb_is_refused_before_it_is_unpacked() {
+        // A PNG header that claims 60,000 x 60,000 pixels in under 100 bytes.
+        let mut bytes = red_corner(ImageFormat::Png);
+        bytes[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
+        let mut checksum = flate2::Crc::new();
+        checksum.update(&bytes[12..29]);
+        bytes[29..33].copy_from_slice(&checksum.sum().to_be_bytes());
+        assert!(decode(&bytes).is_err());
+        assert!(decode(b"GIF89a").is_err());
+        assert_eq!(decode(b"plain text").unwrap_err(), "is no picture (JPEG, PNG, GIF, BMP, WebP, PNM)");
+    }
+}
