@@ -183,13 +183,14 @@ pub fn load_with(
     }
 }
 
-fn find_builtin(builtin: Builtin, options: &LoadOptions, _progress: &mut dyn FnMut(Progress)) -> Result<Origin> {
+fn find_builtin(builtin: Builtin, options: &LoadOptions, progress: &mut dyn FnMut(Progress)) -> Result<Origin> {
     if builtin == Builtin::Digits {
         return Ok(Origin::Digits);
     }
     let data_dir = options.data_dir.as_deref();
     let folder = match locate::locate(builtin, data_dir)? {
         Some(folder) => folder,
+        None if options.download => crate::fetch::fetch(builtin, None, progress)?,
         None => {
             return Err(DataError::NotFound {
                 name: builtin.to_string(),

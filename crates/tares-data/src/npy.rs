@@ -349,6 +349,38 @@ impl Array {
     }
 }
 
+/// The bytes of one element that stands for `text` (a number as people write it, or a word).
+pub(crate) fn element(header: &Header, text: &str) -> std::result::Result<Vec<u8>, String> {
+    let size = header.kind.size();
+    let bad = || format!("cannot hold the label \"{text}\"");
+    let mut bytes = match header.kind {
+        Kind::Text { characters } => {
+            let codes: Vec<u32> = text.chars().map(u32::from).collect();
+            if codes.len() > characters {
+                return Err(bad());
+            }
+            let codes = codes.into_iter().chain(std::iter::repeat(0)).take(characters);
+            let code = |code: u32| if header.big_endian { code.to_be_bytes() } else { code.to_le_bytes() };
+            return Ok(codes.flat_map(code).collect());
+        }
+        Kind::Bytes { size } if text.len() > size => return Err(bad()),
+        Kind::Bytes { size } => {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes.resize(size, 0);
+            return Ok(bytes);
+        }
+        Kind::Bool => vec![u8::from(text.parse::<f64>().map_err(|_| bad())? != 0.0)],
+        Kind::Float { size: 2 } => half::f16::from_f32(text.parse().map_err(|_| bad())?).to_le_bytes().to_vec(),
+        Kind::Float { size: 4 } => text.parse::<f32>().map_err(|_| bad())?.to_le_bytes().to_vec(),
+        Kind::Float { .. } => text.parse::<f64>().map_err(|_| bad())?.to_le_bytes().to_vec(),
+        Kind::Integer { .. } => text.parse::<i128>().map_err(|_| bad())?.to_le_bytes()[..size].to_vec(),
+    };
+    if header.big_endian {
+        bytes.reverse();
+    }
+    Ok(bytes)
+}
+
 /// The bytes of an NPY file in C order; `descr` as NumPy writes it (`'<f4'`, or a list for records).
 pub fn encode(descr: &str, shape: &[usize], elements: &[u8]) -> Vec<u8> {
     let mut bytes = header_bytes(descr, shape);

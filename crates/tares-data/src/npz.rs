@@ -99,6 +99,15 @@ impl<R: Read + Seek> Npz<R> {
         npy::from_bytes(self.place(name), bytes)
     }
 
+    /// The bytes of an array's file.
+    pub(crate) fn raw(&mut self, name: &str) -> Result<Vec<u8>> {
+        self.bytes(name, u64::MAX)
+    }
+
+    pub(crate) fn archive(&mut self) -> &mut ZipArchive<R> {
+        &mut self.archive
+    }
+
     fn bytes(&mut self, name: &str, most: u64) -> Result<Vec<u8>> {
         let path = self.place(name);
         let bad = |cause| DataError::decode(&path, Place::File, "cannot be read from the archive", cause);

@@ -88,6 +88,11 @@ pub struct Leaf {
 }
 
 impl Leaf {
+    /// The definition level of a value that is there.
+    pub(crate) fn defined(&self) -> i16 {
+        self.defined
+    }
+
     /// Whether it holds numbers (or booleans).
     pub fn is_number(&self) -> bool {
         matches!(self.kind, Type::BOOLEAN | Type::INT32 | Type::INT64 | Type::FLOAT | Type::DOUBLE) || self.half
@@ -284,6 +289,11 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
         Ok(numbers)
     }
 
+    /// Looks through the page headers of a column in all row groups.
+    pub(crate) fn check_column(&self, leaf: &Leaf) -> Result<()> {
+        (0..self.groups()).try_for_each(|group| self.column(group, leaf).map(drop))
+    }
+
     /// Opens a column of a row group after looking through its page headers.
     fn column(&self, group: usize, leaf: &Leaf) -> Result<ColumnReader> {
         let metadata = self.reader.metadata();
@@ -344,7 +354,7 @@ pub(crate) fn guarded<T>(path: &Path, run: impl FnOnce() -> parquet::errors::Res
 }
 
 /// Checks the footer: `… | metadata | length of the metadata (4 bytes) | PAR1`.
-fn check_footer(bytes: &(impl ChunkReader)) -> std::result::Result<(), String> {
+fn check_footer(bytes: &impl ChunkReader) -> std::result::Result<(), String> {
     let length = bytes.len();
     if length < 12 {
         return Err("is too short for Parquet".into());
@@ -368,7 +378,7 @@ fn check_footer(bytes: &(impl ChunkReader)) -> std::result::Result<(), String> {
 }
 
 /// Checks the page headers of a column before its pages are unpacked.
-fn check_pages(bytes: &(impl ChunkReader), chunk: &ColumnChunkMetaData) -> std::result::Result<(), String> {
+fn check_pages(bytes: &impl ChunkReader, chunk: &ColumnChunkMetaData) -> std::result::Result<(), String> {
     let first = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset()).min(chunk.data_page_offset());
     let (Ok(start), Ok(size)) = (u64::try_from(first), u64::try_from(chunk.compressed_size())) else {
         return Err("claims to lie at a negative place".into());

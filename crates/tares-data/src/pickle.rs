@@ -31,7 +31,7 @@ enum Value {
     Mark,
 }
 
-/// Takes every one-dimensional integer array out of a pickled dictionary of arrays.
+/// Takes every one-dimensional integer array, and every list of integers, out of a pickled dictionary.
 ///
 /// # Errors
 /// An instruction or object that such a dictionary does not need; a cut-off file.
@@ -125,6 +125,18 @@ impl<'a> Machine<'a> {
                 b'}' => {
                     self.dicts.push(Vec::new());
                     self.stack.push(Value::Dict(self.dicts.len() - 1));
+                }
+                b']' => {
+                    self.arrays.push(Vec::new());
+                    self.stack.push(Value::Array(self.arrays.len() - 1));
+                }
+                b'e' => {
+                    let values = self.since_mark()?;
+                    self.append(values)?;
+                }
+                b'a' => {
+                    let value = self.pop()?;
+                    self.append(vec![value])?;
                 }
                 b')' => self.stack.push(Value::Tuple(Rc::new([]))),
                 b'N' => self.stack.push(Value::None),
@@ -272,6 +284,18 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Adds integers to a list.
+    fn append(&mut self, values: Vec<Value>) -> Result<(), String> {
+        let Some(&Value::Array(list)) = self.stack.last() else {
+            return Err("adds to something that is no list".into());
+        };
+        for value in values {
+            let Value::Int(value) = value else { return Err("holds a list of something else than integers".into()) };
+            self.arrays[list].push(value);
+        }
+        Ok(())
+    }
+
     fn set_items(&mut self, values: Vec<Value>) -> Result<(), String> {
         let Some(&Value::Dict(dict)) = self.stack.last() else { return Err("adds items to no dictionary".into()) };
         let mut values = values.into_iter();
@@ -323,6 +347,20 @@ mod tests {
         // cos\nsystem\n(X\x04\0\0\0trueuR. : what an attacker would write.
         let error = integer_arrays(b"cos\nsystem\nX\x04\0\0\0true\x85R.").unwrap_err();
         assert_eq!(error, "refers to \"os system\", which no file of labels needs");
+    }
+
+    #[test]
+    fn a_dictionary_of_lists_is_read() {
+        // pickle.dumps({'y': [3, 1]}, protocol=2)
+        let bytes = b"\x80\x02}q\0X\x01\0\0\0yq\x01]q\x02(K\x03K\x01es.";
+        assert_eq!(integer_arrays(bytes).unwrap()["y"], [3, 1]);
+    }
+
+    #[test]
+    fn a_tuple_of_itself_stays_small() {
+        let mut bytes = b"\x80\x02)q\0".to_vec();
+        (0..1000).for_each(|_| bytes.extend(b"h\0h\0\x86q\0"));
+        assert_eq!(integer_arrays(&bytes).unwrap_err(), "nests tuples deeper than a file of labels needs");
     }
 
     #[test]
