@@ -38,6 +38,29 @@
 //! # Ok::<(), tares_core::Error>(())
 //! ```
 
+pub mod augment;
+pub mod batches;
+pub mod checkpoint;
 pub mod device;
+pub mod error;
+pub mod evaluate;
+pub mod fit;
+pub mod history;
 pub mod loss;
+pub mod method;
 pub mod network;
+pub mod optimiser;
+pub mod plan;
+pub mod safetensors;
+pub mod schedule;
+
+pub use augment::{Augment, Normalise, Preparation};
+pub use checkpoint::Checkpoint;
+pub use error::{Error, Result};
+pub use fit::{Control, Fit, Fitted, Progress};
+pub use history::{Epoch, History};
+pub use method::Method;
+pub use network::{Classifier, Network};
+pub use optimiser::Optimiser;
+pub use plan::Plan;
+pub use schedule::Schedule;

@@ -1,0 +1,132 @@
+//! What a trained network says about data: probabilities, answers, and out-of-sample probabilities for an audit.
+
+use crate::augment::Preparation;
+use crate::batches::Batches;
+use crate::error::Result;
+use crate::fit::{Control, Fit, Progress, to_host};
+use crate::history::{argmax, softmax};
+use crate::method::Method;
+use crate::network::{Classifier, Network};
+use crate::plan::Plan;
+use burn::tensor::Device;
+use tares_core::{Dataset, Label, stream};
+
+/// Rows per batch without autodiff: large enough to keep every core busy, small enough for any network's memory.
+pub(crate) const BATCH: usize = 500;
+
+/// The logits of every row: `[N][K]`, one row after the other. `network` is one without autodiff (`valid()`).
+///
+/// # Errors
+/// Data of another shape than the training data.
+pub fn logits<N: Classifier>(
+    network: &N,
+    preparation: &Preparation,
+    data: &Dataset,
+    device: &Device,
+) -> Result<Vec<f32>> {
+    preparation.check(data)?;
+    let mut all = Vec::with_capacity(data.len() * data.classes());
+    for batch in Batches::in_order(data, preparation, BATCH, device) {
+        all.extend(to_host(network.logits(batch.inputs)));
+    }
+    Ok(all)
+}
+
+/// The probability of every class for every row: `[N][K]`, one row after the other.
+///
+/// # Errors
+/// Data of another shape than the training data.
+pub fn probabilities<N: Classifier>(
+    network: &N,
+    preparation: &Preparation,
+    data: &Dataset,
+    device: &Device,
+) -> Result<Vec<f32>> {
+    let mut all = logits(network, preparation, data, device)?;
+    let classes = all.len() / data.len();
+    all.chunks_exact_mut(classes).for_each(softmax);
+    Ok(all)
+}
+
+/// The likeliest class of each of the rows of `[N][K]` probabilities or logits; the first one if several are equal.
+pub fn answers(probabilities: &[f32], classes: usize) -> Vec<Label> {
+    probabilities.chunks_exact(classes).map(|row| argmax(row).0).collect()
+}
+
+/// The part of right answers; with the quirks of the plan only whole batches count.
+pub(crate) fn accuracy<N: Classifier>(
+    network: &N,
+    preparation: &Preparation,
+    data: &Dataset,
+    plan: &Plan,
+    device: &Device,
+) -> Result<f64> {
+    let all = logits(network, preparation, data, device)?;
+    let classes = all.len() / data.len();
+    let counted = match data.len() / plan.batch * plan.batch {
+        whole if plan.quirks && whole > 0 => whole,
+        _ => data.len(),
+    };
+    let answers = answers(&all[..counted * classes], classes);
+    Ok(answers.iter().zip(data.given()).filter(|(a, b)| a == b).count() as f64 / counted as f64)
+}
+
+/// Probabilities for every row from a network that never saw it: `k` networks, each trained on all folds but one.
+///
+/// This is what an audit of the labels needs: probabilities of rows a network was trained on only repeat their labels.
+/// `on_epoch` hears of every epoch of every fold, with the fold's number.
+///
+/// # Errors
+/// As [`Fit::network`]; `k` below 2 or above the number of rows.
+///
+/// ```
+/// use tares::{Control, Method, Plan, evaluate::cross_validated_probabilities};
+/// use tares_core::{Dataset, Shape};
+/// let rows: Vec<f32> = (0..60).flat_map(|i| [(i % 2) as f32, 1.0]).collect();
+/// let mut labels: Vec<u32> = (0..60).map(|i| i % 2).collect();
+/// labels[7] = 0; // wrong
+/// let data = Dataset::new(rows, Shape::Flat(2), labels, ["even", "odd"])?;
+/// let plan = Plan { epochs: 20, batch: 8, ..Plan::default() };
+/// let network = "mlp:16".parse()?;
+/// let p = cross_validated_probabilities(&data, 3, &network, &Method::Standard, &plan, &Default::default(),
+///     &mut |_, _| Control::Continue)?;
+/// assert!(p[2 * 7 + 1] > 0.5, "row 7 looks odd to a network that never saw its label");
+/// # Ok::<(), tares::Error>(())
+/// ```
+pub fn cross_validated_probabilities(
+    data: &Dataset,
+    k: usize,
+    network: &Network,
+    method: &Method,
+    plan: &Plan,
+    device: &Device,
+    on_epoch: &mut dyn FnMut(usize, &Progress<'_>) -> Control,
+) -> Result<Vec<f32>> {
+    let folds = data.folds(k, plan.seed)?;
+    let classes = data.classes();
+    let mut all = vec![0.0; data.len() * classes];
+    for fold in 0..k {
+        let part = |inside: bool| (0..data.len()).filter(|&row| (folds[row] == fold) == inside).collect::<Vec<_>>();
+        let (train, held) = (data.subset(&part(false))?, part(true));
+        let plan = Plan { seed: stream(plan.seed, &format!("fold {fold}")).bits(), ..plan.clone() };
+        let fitted = Fit::new(&train, method, &plan)
+            .device(device)
+            .on_epoch(|progress| on_epoch(fold, progress))
+            .network(network)?;
+        let probabilities = fitted.probabilities(&data.subset(&held)?)?;
+        for (row, values) in held.iter().zip(probabilities.chunks_exact(classes)) {
+            all[row * classes..(row + 1) * classes].copy_from_slice(values);
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_take_the_first_of_equals() {
+        assert_eq!(answers(&[0.2, 0.4, 0.4, 1.0, 0.0, 0.0], 3), [1, 0]);
+    }
+}

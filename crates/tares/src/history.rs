@@ -1,0 +1,358 @@
+//! What a run remembers: [`Epoch`], one line per epoch, and [`History`], one line per sample.
+
+use crate::batches::Batch;
+use crate::checkpoint::Checkpoint;
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use tares_core::Label;
+
+/// What one epoch did.
+///
+/// Everything counts *looks*: a sample a network saw in a step. A method with two networks has two looks per
+/// sample and epoch.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+pub struct Epoch {
+    /// From 0.
+    pub epoch: usize,
+    /// Mean of the method's objective over the steps.
+    pub train_loss: f64,
+    /// The part of the looks in which the network's answer was the given label.
+    pub train_accuracy: f64,
+    /// Of the first network on the test set, against its given labels.
+    pub test_accuracy: Option<f64>,
+    /// Looks that counted in an update.
+    pub kept: usize,
+    /// Kept looks of all looks.
+    pub kept_fraction: f64,
+    /// Of the kept looks, those with the right label; `None` without truth, or with nothing kept.
+    pub label_precision: Option<f64>,
+    /// Of the looks with the right label, those kept; `None` without truth.
+    pub label_recall: Option<f64>,
+    /// In this epoch.
+    pub learning_rate: f64,
+    /// Steps without any gradient: nothing kept, or every kept sample beyond the loss's margin.
+    pub starved_steps: usize,
+    /// Steps made.
+    pub steps: usize,
+    /// Wall clock, with the evaluation.
+    pub seconds: f64,
+}
+
+impl Epoch {
+    /// The same without the wall clock, the only number that differs between two equal runs.
+    #[must_use]
+    pub fn timeless(&self) -> Self {
+        Self { seconds: 0.0, ..self.clone() }
+    }
+
+    /// All fields as numbers, `None` as NaN: text would not keep every bit.
+    fn numbers(&self) -> [f64; 12] {
+        let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
+        [
+            self.epoch as f64,
+            self.train_loss,
+            self.train_accuracy,
+            or_nan(self.test_accuracy),
+            self.kept as f64,
+            self.kept_fraction,
+            or_nan(self.label_precision),
+            or_nan(self.label_recall),
+            self.learning_rate,
+            self.starved_steps as f64,
+            self.steps as f64,
+            self.seconds,
+        ]
+    }
+
+    fn from_numbers(numbers: &[f64]) -> Self {
+        let or_none = |value: f64| (!value.is_nan()).then_some(value);
+        Self {
+            epoch: numbers[0] as usize,
+            train_loss: numbers[1],
+            train_accuracy: numbers[2],
+            test_accuracy: or_none(numbers[3]),
+            kept: numbers[4] as usize,
+            kept_fraction: numbers[5],
+            label_precision: or_none(numbers[6]),
+            label_recall: or_none(numbers[7]),
+            learning_rate: numbers[8],
+            starved_steps: numbers[9] as usize,
+            steps: numbers[10] as usize,
+            seconds: numbers[11],
+        }
+    }
+}
+
+pub(crate) fn save_epochs(epochs: &[Epoch], checkpoint: &mut Checkpoint) {
+    checkpoint.put_f64s("epochs", &epochs.iter().flat_map(Epoch::numbers).collect::<Vec<_>>());
+}
+
+pub(crate) fn load_epochs(checkpoint: &Checkpoint) -> Result<Vec<Epoch>> {
+    let numbers = checkpoint.f64s("epochs")?;
+    if numbers.len() % 12 != 0 {
+        return Err(Error::Checkpoint("'epochs' is not a list of epochs".into()));
+    }
+    Ok(numbers.chunks_exact(12).map(Epoch::from_numbers).collect())
+}
+
+/// What the run saw of every training row. Positions are rows of the training data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    margins: Vec<f64>,
+    seen: Vec<u32>,
+    kept: Vec<u32>,
+    losses: Vec<f32>,
+    predictions: Vec<Label>,
+}
+
+impl History {
+    pub(crate) fn new(rows: usize) -> Self {
+        Self {
+            margins: vec![0.0; rows],
+            seen: vec![0; rows],
+            kept: vec![0; rows],
+            losses: vec![f32::NAN; rows],
+            predictions: vec![0; rows],
+        }
+    }
+
+    /// The mean over all looks of the margin `t_y − max_{i≠y} t_i` of the given label (the "area under the margin"):
+    /// low where the label is likely wrong. NaN for a row that was never seen.
+    pub fn mean_margins(&self) -> Vec<f64> {
+        self.margins.iter().zip(&self.seen).map(|(&sum, &seen)| sum / f64::from(seen)).collect()
+    }
+
+    /// How often a network saw the row.
+    pub fn times_seen(&self) -> &[u32] {
+        &self.seen
+    }
+
+    /// How often the row counted in an update.
+    pub fn times_kept(&self) -> &[u32] {
+        &self.kept
+    }
+
+    /// The cross-entropy of the given label at the last look; NaN for a row that was never seen.
+    pub fn last_losses(&self) -> &[f32] {
+        &self.losses
+    }
+
+    /// The answer at the last look; 0 for a row that was never seen.
+    pub fn last_predictions(&self) -> &[Label] {
+        &self.predictions
+    }
+
+    pub(crate) fn save(&self, checkpoint: &mut Checkpoint) {
+        checkpoint.put_f64s("history/margins", &self.margins);
+        checkpoint.put_u32s("history/seen", &self.seen);
+        checkpoint.put_u32s("history/kept", &self.kept);
+        checkpoint.put_f32s("history/losses", &self.losses);
+        checkpoint.put_u32s("history/predictions", &self.predictions);
+    }
+
+    pub(crate) fn load(checkpoint: &Checkpoint, rows: usize) -> Result<Self> {
+        let history = Self {
+            margins: checkpoint.f64s("history/margins")?,
+            seen: checkpoint.u32s("history/seen")?,
+            kept: checkpoint.u32s("history/kept")?,
+            losses: checkpoint.f32s("history/losses")?,
+            predictions: checkpoint.u32s("history/predictions")?,
+        };
+        let lengths = [history.seen.len(), history.kept.len(), history.losses.len(), history.predictions.len()];
+        if history.margins.len() != rows || lengths.iter().any(|&length| length != rows) {
+            return Err(Error::Checkpoint(format!("its history is not of {rows} rows")));
+        }
+        Ok(history)
+    }
+}
+
+/// What a network said about a batch, on the host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    /// `[m][K]`, one row after the other.
+    pub logits: Vec<f32>,
+    /// Cross-entropy of the given labels.
+    pub losses: Vec<f32>,
+    /// Answers: the first of the largest logits.
+    pub predictions: Vec<Label>,
+}
+
+impl Seen {
+    /// Works out losses and answers from `[m][K]` logits and the given labels.
+    pub fn new(logits: Vec<f32>, given: &[Label]) -> Self {
+        let classes = logits.len() / given.len().max(1);
+        let mut losses = Vec::with_capacity(given.len());
+        let mut predictions = Vec::with_capacity(given.len());
+        for (row, &label) in logits.chunks_exact(classes).zip(given) {
+            let (best, largest) = argmax(row);
+            let sum: f32 = row.iter().map(|logit| (logit - largest).exp()).sum();
+            losses.push(largest - row[label as usize] + sum.ln());
+            predictions.push(best);
+        }
+        Self { logits, losses, predictions }
+    }
+
+    /// The softmax of every row, `[m][K]`.
+    pub fn probabilities(&self) -> Vec<f32> {
+        let classes = self.logits.len() / self.predictions.len().max(1);
+        let mut out = self.logits.clone();
+        out.chunks_exact_mut(classes).for_each(softmax);
+        out
+    }
+}
+
+/// The first position of the largest value, and that value.
+pub(crate) fn argmax(row: &[f32]) -> (Label, f32) {
+    let mut best = (0, row[0]);
+    for (position, &value) in row.iter().enumerate().skip(1) {
+        if value > best.1 {
+            best = (position, value);
+        }
+    }
+    (best.0 as Label, best.1)
+}
+
+/// Logits to probabilities, in place.
+pub(crate) fn softmax(row: &mut [f32]) {
+    let (_, largest) = argmax(row);
+    row.iter_mut().for_each(|value| *value = (*value - largest).exp());
+    let sum: f32 = row.iter().sum();
+    row.iter_mut().for_each(|value| *value /= sum);
+}
+
+/// The sums of one epoch, while it runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    losses: f64,
+    steps: usize,
+    starved: usize,
+    looks: usize,
+    right: usize,
+    clean_looks: usize,
+    kept: usize,
+    clean_kept: usize,
+}
+
+impl Tally {
+    /// A network saw a batch.
+    pub fn see(&mut self, batch: &Batch, seen: &Seen, clean: Option<&[bool]>, history: &mut History) {
+        let classes = seen.logits.len() / batch.len();
+        self.looks += batch.len();
+        for (position, &index) in batch.indices.iter().enumerate() {
+            let (index, label) = (index as usize, batch.given[position]);
+            let row = &seen.logits[position * classes..(position + 1) * classes];
+            history.margins[index] += f64::from(margin(row, label));
+            history.seen[index] += 1;
+            history.losses[index] = seen.losses[position];
+            history.predictions[index] = seen.predictions[position];
+            self.right += usize::from(seen.predictions[position] == label);
+            self.clean_looks += usize::from(clean.is_some_and(|clean| clean[index]));
+        }
+    }
+
+    /// The rows at these positions of the batch count in an update.
+    pub fn keep(&mut self, batch: &Batch, kept: &[u32], clean: Option<&[bool]>, history: &mut History) {
+        self.kept += kept.len();
+        for &position in kept {
+            let index = batch.indices[position as usize] as usize;
+            history.kept[index] += 1;
+            self.clean_kept += usize::from(clean.is_some_and(|clean| clean[index]));
+        }
+    }
+
+    /// A step was made with this objective, or none because nothing had a gradient.
+    pub fn step(&mut self, loss: f64, starved: bool) {
+        self.losses += loss;
+        self.steps += 1;
+        self.starved += usize::from(starved);
+    }
+
+    pub fn epoch(&self, epoch: usize, learning_rate: f64, truth_known: bool) -> Epoch {
+        let part = |some: usize, all: usize| (all > 0).then(|| some as f64 / all as f64);
+        Epoch {
+            epoch,
+            train_loss: self.losses / self.steps.max(1) as f64,
+            train_accuracy: part(self.right, self.looks).unwrap_or(0.0),
+            test_accuracy: None,
+            kept: self.kept,
+            kept_fraction: part(self.kept, self.looks).unwrap_or(0.0),
+            label_precision: part(self.clean_kept, self.kept).filter(|_| truth_known),
+            label_recall: part(self.clean_kept, self.clean_looks).filter(|_| truth_known),
+            learning_rate,
+            starved_steps: self.starved,
+            steps: self.steps,
+            seconds: 0.0,
+        }
+    }
+}
+
+/// `t_y − max_{i≠y} t_i`.
+fn margin(row: &[f32], label: Label) -> f32 {
+    let others = row.iter().enumerate().filter(|(class, _)| *class != label as usize);
+    row[label as usize] - others.fold(f32::NEG_INFINITY, |largest, (_, &logit)| largest.max(logit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::tensor::{Device, Tensor};
+
+    fn batch(indices: Vec<u32>, given: Vec<Label>) -> Batch {
+        let device = Device::flex();
+        let m = indices.len();
+        Batch { indices, given, inputs: Tensor::zeros([m, 1, 1, 1], &device), targets: Tensor::zeros([m], &device) }
+    }
+
+    #[test]
+    fn losses_and_answers_from_logits() {
+        let seen = Seen::new(vec![0.0, 0.0, 2.0, 1.0, 1.0, 1.0, 1e4, -1e4, 0.0], &[2, 0, 1]);
+        let expected = [(1.0 + 2.0 * (-2.0f32).exp()).ln(), 3.0f32.ln(), 2e4];
+        for (loss, expected) in seen.losses.iter().zip(expected) {
+            assert!((loss - expected).abs() <= 1e-6 * expected.max(1.0), "{loss} against {expected}");
+        }
+        assert_eq!(seen.predictions, [2, 0, 0]);
+        let probabilities = seen.probabilities();
+        assert!((probabilities[3] - 1.0 / 3.0).abs() < 1e-7);
+        assert_eq!(probabilities[6..], [1.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn counts_what_was_kept_and_how_much_of_it_was_clean() {
+        let clean = [true, true, false, false, true];
+        let mut history = History::new(5);
+        let mut tally = Tally::default();
+        let batch = batch(vec![4, 2, 0], vec![0, 1, 1]);
+        let seen = Seen::new(vec![3.0, 1.0, 0.0, 2.0, 5.0, 1.0], &batch.given);
+        tally.see(&batch, &seen, Some(&clean), &mut history);
+        tally.keep(&batch, &[0, 1], Some(&clean), &mut history);
+        tally.step(0.5, false);
+        let epoch = tally.epoch(7, 0.1, true);
+        assert_eq!((epoch.kept, epoch.steps, epoch.train_loss), (2, 1, 0.5));
+        assert_eq!((epoch.label_precision, epoch.label_recall), (Some(0.5), Some(0.5)));
+        assert_eq!((epoch.kept_fraction, epoch.train_accuracy), (2.0 / 3.0, 2.0 / 3.0));
+        assert_eq!(history.times_kept(), [0, 0, 1, 0, 1]);
+        assert_eq!(history.times_seen(), [1, 0, 1, 0, 1]);
+        assert_eq!((history.mean_margins()[4], history.mean_margins()[0]), (2.0, -4.0));
+        assert!(history.mean_margins()[1].is_nan() && history.last_losses()[1].is_nan());
+        assert_eq!(history.last_predictions()[0], 0);
+        assert_eq!(tally.epoch(7, 0.1, false).label_precision, None);
+    }
+
+    #[test]
+    fn epochs_and_history_survive_a_checkpoint() {
+        let mut history = History::new(3);
+        history.margins[1] = 0.1 + 0.2;
+        let epochs = [Tally::default().epoch(0, 1e-3, true), Epoch { test_accuracy: Some(0.1), ..history_epoch() }];
+        let mut checkpoint = Checkpoint::default();
+        history.save(&mut checkpoint);
+        save_epochs(&epochs, &mut checkpoint);
+        assert_eq!(load_epochs(&checkpoint).unwrap(), epochs);
+        let again = History::load(&checkpoint, 3).unwrap();
+        assert_eq!((again.margins, again.seen), (history.margins, history.seen));
+        assert!(History::load(&checkpoint, 4).is_err());
+    }
+
+    fn history_epoch() -> Epoch {
+        Tally { losses: 0.3, steps: 3, ..Tally::default() }.epoch(1, 0.7, false)
+    }
+}

@@ -1,0 +1,149 @@
+//! How the learning rate and the forget rate move over the epochs: pure functions of the epoch.
+
+use crate::error::Result;
+use serde::{Deserialize, Serialize};
+use tares_core::Error;
+
+/// The learning rate over the epochs, as a factor of the optimiser's own; epochs count from 0.
+///
+/// ```
+/// use tares::Schedule;
+/// let schedule = Schedule::CoTeaching { hold: 0.4 };
+/// assert_eq!(schedule.factor(79, 200), 1.0);
+/// assert_eq!(schedule.factor(140, 200), 0.5);
+/// assert_eq!((schedule.beta1(79, 200, 0.9), schedule.beta1(80, 200, 0.9)), (0.9, 0.1));
+/// ```
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub enum Schedule {
+    /// Never changes.
+    Constant,
+    /// Constant for the fraction `hold` of the epochs, then linear to 0 at the end, where beta1 of Adam is 0.1:
+    /// `hold` = 0.4 is epoch 80 of 200 (MNIST, CIFAR-10), 0.5 is epoch 100 of 200 (CIFAR-100).
+    CoTeaching {
+        /// The fraction of the epochs before the decay.
+        hold: f64,
+    },
+    /// Multiplied by `factor` at each of the epochs `at`.
+    Step {
+        /// The epochs, from 0.
+        at: Vec<usize>,
+        /// What the rate is multiplied by.
+        factor: f64,
+    },
+    /// Half a cosine from 1 to 0.
+    Cosine,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self::CoTeaching { hold: 0.4 }
+    }
+}
+
+impl Schedule {
+    /// What the learning rate is multiplied by in `epoch` of `epochs`.
+    pub fn factor(&self, epoch: usize, epochs: usize) -> f64 {
+        match self {
+            Self::Constant => 1.0,
+            Self::CoTeaching { hold } => match decay_start(*hold, epochs) {
+                start if epoch < start => 1.0,
+                start => epochs.saturating_sub(epoch) as f64 / (epochs - start).max(1) as f64,
+            },
+            Self::Step { at, factor } => factor.powi(at.iter().filter(|&&step| step <= epoch).count() as i32),
+            Self::Cosine => 0.5 * (1.0 + (std::f64::consts::PI * epoch as f64 / epochs.max(1) as f64).cos()),
+        }
+    }
+
+    /// Adam's beta1 in `epoch` of `epochs`, when the optimiser's own is `beta1`.
+    pub fn beta1(&self, epoch: usize, epochs: usize, beta1: f64) -> f64 {
+        match self {
+            Self::CoTeaching { hold } if epoch >= decay_start(*hold, epochs) => 0.1,
+            _ => beta1,
+        }
+    }
+
+    /// Refuses values outside their domain.
+    ///
+    /// # Errors
+    /// A fraction outside [0, 1]; a factor outside (0, 1].
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::CoTeaching { hold } if !(0.0..=1.0).contains(hold) => {
+                Err(Error::value("schedule's hold", "a fraction in [0, 1]", hold).into())
+            }
+            Self::Step { factor, .. } if !(*factor > 0.0 && *factor <= 1.0) => {
+                Err(Error::value("schedule's factor", "in (0, 1]", factor).into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn decay_start(hold: f64, epochs: usize) -> usize {
+    (hold * epochs as f64).round() as usize
+}
+
+/// The forget rate R(e) of the small-loss methods: linear from 0 to `rate` over the first `ramp` epochs, then `rate`.
+///
+/// ```
+/// use tares::schedule::forget_rate;
+/// assert_eq!(forget_rate(0.5, 11, 0), 0.0);
+/// assert_eq!(forget_rate(0.5, 11, 5), 0.25);
+/// assert_eq!(forget_rate(0.5, 11, 10), 0.5);
+/// assert_eq!(forget_rate(0.5, 11, 100), 0.5);
+/// assert_eq!(forget_rate(0.5, 0, 0), 0.5);
+/// ```
+pub fn forget_rate(rate: f64, ramp: usize, epoch: usize) -> f64 {
+    // As `linspace(0, rate, ramp)`: the last epoch of the ramp has the full rate.
+    if epoch + 1 >= ramp { rate } else { rate * epoch as f64 / (ramp - 1) as f64 }
+}
+
+/// How many of `m` samples the forget rate leaves: ⌊(1 − R) m⌋.
+pub fn keep_count(forget: f64, m: usize) -> usize {
+    // Without the crumb, (1 − 0.3) · 10 is 6.999…, which would be 6.
+    (((1.0 - forget) * m as f64 + 1e-9).floor() as usize).min(m)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_schedule_starts_at_1_and_never_rises() {
+        for schedule in [
+            Schedule::Constant,
+            Schedule::CoTeaching { hold: 0.4 },
+            Schedule::CoTeaching { hold: 1.0 },
+            Schedule::Step { at: vec![3, 7], factor: 0.1 },
+            Schedule::Cosine,
+        ] {
+            let factors: Vec<f64> = (0..10).map(|epoch| schedule.factor(epoch, 10)).collect();
+            assert_eq!(factors[0], 1.0, "{schedule:?}");
+            assert!(factors.windows(2).all(|pair| pair[1] <= pair[0] && pair[1] > 0.0), "{schedule:?}: {factors:?}");
+        }
+    }
+
+    #[test]
+    fn steps_multiply() {
+        let schedule = Schedule::Step { at: vec![40, 80], factor: 0.1 };
+        let factors = [39, 40, 79, 80].map(|epoch| schedule.factor(epoch, 120));
+        assert_eq!(factors, [1.0, 0.1, 0.1, 0.1f64.powi(2)]);
+        assert_eq!(schedule.beta1(100, 120, 0.9), 0.9);
+    }
+
+    #[test]
+    fn keep_count_is_the_exact_floor() {
+        assert_eq!(keep_count(0.3, 10), 7);
+        assert_eq!(keep_count(0.35, 128), 83);
+        assert_eq!(keep_count(0.0, 5), 5);
+        assert_eq!(keep_count(1.0, 5), 0);
+    }
+
+    #[test]
+    fn refuses_what_is_outside_its_domain() {
+        assert!(Schedule::CoTeaching { hold: 1.5 }.check().unwrap_err().to_string().contains("1.5"));
+        assert!(Schedule::Step { at: vec![], factor: 0.0 }.check().is_err());
+        assert!(Schedule::default().check().is_ok());
+    }
+}
