@@ -1,1 +1,39 @@
 //! Convolution, batch norm and other operations at the speed of the CPU, as a plug-in for Burn.
+//!
+//! ```text
+//! conv2d.rs, batch_norm.rs        the operations: ordinary tensors in and out, differentiable, any device
+//!   cpu.rs                        Burn's CPU tensors as slices
+//!   convolve.rs                   which algorithm computes a convolution
+//!     lowered.rs                  any kernel, stride, padding: columns and a matrix product
+//!   normalise.rs                  batch norm + leaky ReLU
+//!   raw.rs                        the only `unsafe`: the call of `gemm`, and run-time choice of vector instructions
+//! ```
+//!
+//! Invariants: slices in, vectors out, below the operations no tensor is seen; every sum is split in a way that follows
+//! from the shapes alone, so that results are the same bits on any number of threads; without the feature `kernels`
+//! (on by default) and on devices other than the CPU, every operation is Burn's own.
+
+mod batch_norm;
+mod conv2d;
+
+#[cfg(feature = "kernels")]
+mod convolve;
+#[cfg(feature = "kernels")]
+mod cpu;
+#[cfg(feature = "kernels")]
+mod geometry;
+#[cfg(feature = "kernels")]
+mod lane;
+#[cfg(feature = "kernels")]
+mod lowered;
+#[cfg(feature = "kernels")]
+mod normalise;
+#[cfg(feature = "kernels")]
+mod raw;
+#[cfg(feature = "kernels")]
+mod scratch;
+#[cfg(feature = "kernels")]
+mod sum;
+
+pub use batch_norm::batch_norm_act;
+pub use conv2d::conv2d;

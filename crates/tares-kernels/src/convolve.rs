@@ -1,0 +1,26 @@
+//! Which algorithm computes a convolution.
+
+use crate::geometry::Geometry;
+use crate::lowered;
+
+/// `y = conv2d(x, weight) + bias`.
+pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
+    lowered::forward(g, x, weight, bias)
+}
+
+/// Gradients with respect to `x` and `weight`, each where it is asked for.
+pub(crate) fn gradients(
+    g: &Geometry,
+    x: &[f32],
+    weight: &[f32],
+    dy: &[f32],
+    wanted: [bool; 2],
+) -> [Option<Vec<f32>>; 2] {
+    let dx = wanted[0].then(|| lowered::input_gradient(g, weight, dy));
+    [dx, wanted[1].then(|| lowered::weight_gradient(g, x, dy))]
+}
+
+/// Gradient with respect to `bias`.
+pub(crate) fn bias_gradient(g: &Geometry, dy: &[f32]) -> Vec<f32> {
+    lowered::bias_gradient(g, dy)
+}

@@ -1,0 +1,37 @@
+//! Burn's CPU tensors as plain slices, and back.
+
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{DispatchDevice, Flex};
+use burn::tensor::{DType, Shape, Tensor, TensorData};
+
+/// A tensor of Burn's CPU device.
+pub(crate) type Host = FloatTensor<Flex>;
+
+/// Whether the kernels of this crate can take `tensor`: single precision, on the CPU device (with or without autodiff).
+pub(crate) fn is_cpu<const D: usize>(tensor: &Tensor<D>) -> bool {
+    fn flex(device: &DispatchDevice) -> bool {
+        match device {
+            DispatchDevice::Flex(_) => true,
+            DispatchDevice::Autodiff(inner) => flex(inner),
+            #[allow(unreachable_patterns)] // reached when Burn is built with other devices as well
+            _ => false,
+        }
+    }
+    tensor.dtype() == DType::F32 && flex(tensor.device().as_dispatch())
+}
+
+/// The tensor with its elements in order: gradients and inputs may come as views.
+pub(crate) fn contiguous(tensor: Host) -> Host {
+    // `as_slice` also asks that the view starts at the storage's beginning, which `is_contiguous` alone does not say
+    if tensor.as_slice::<f32>().is_some() { tensor } else { tensor.to_contiguous() }
+}
+
+/// The elements of a [`contiguous`] tensor.
+pub(crate) fn floats(tensor: &Host) -> &[f32] {
+    tensor.as_slice::<f32>().expect("a contiguous tensor of f32 is one slice")
+}
+
+/// A tensor that owns `values`.
+pub(crate) fn host(values: Vec<f32>, shape: impl Into<Shape>) -> Host {
+    Host::from_data(TensorData::new(values, shape))
+}

@@ -1,0 +1,294 @@
+//! Training batch norm followed by leaky ReLU, on slices: two passes over memory forward, two backward.
+//!
+//! With `m = n·h·w` values per channel, forward
+//!
+//! ```text
+//! mean = Σ x / m      var = Σ (x − mean)² / m      r = 1 / √(var + eps)
+//! z = gamma·r·(x − mean) + beta                    y = z where z > 0, slope·z elsewhere
+//! ```
+//!
+//! and backward, with `g = dy` where `z > 0` and `slope·dy` elsewhere,
+//!
+//! ```text
+//! dbeta = Σ g      dgamma = r·Σ g·(x − mean)      dx = gamma·r·(g − dbeta/m − (x − mean)·r·dgamma/m)
+//! ```
+//!
+//! Sums are taken per plane, and the planes of a channel are added in double precision in the order of the images:
+//! a fixed split, whatever the number of threads.
+
+use crate::raw::{Lanes, mul_add, widest};
+use crate::sum::sum_in_lanes;
+use rayon::prelude::*;
+
+/// Floats per task: a few microseconds of work.
+const TASK_FLOATS: usize = 1 << 14;
+
+/// Planes `[n, channels]` of `pixels` values each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Planes {
+    pub n: usize,
+    pub channels: usize,
+    pub pixels: usize,
+}
+
+/// What training batch norm returns: the output and the batch statistics (biased variance).
+pub(crate) struct Normalised {
+    pub y: Vec<f32>,
+    pub mean: Vec<f32>,
+    pub var: Vec<f32>,
+}
+
+/// Gradients of [`forward`].
+pub(crate) struct Gradient {
+    pub dx: Vec<f32>,
+    pub dgamma: Vec<f32>,
+    pub dbeta: Vec<f32>,
+}
+
+/// `y = leaky(batch_norm(x))` with the statistics of this batch.
+pub(crate) fn forward(p: Planes, x: &[f32], gamma: &[f32], beta: &[f32], eps: f32, slope: f32) -> Normalised {
+    let planes: Vec<[f32; 2]> = per_plane(p, |task, into| {
+        widest(Moments { pixels: p.pixels, x: &x[task], into });
+    });
+    let count = (p.n * p.pixels).max(1) as f64;
+    let (mean, var): (Vec<f32>, Vec<f32>) = (0..p.channels)
+        .map(|c| {
+            let of_channel = || planes.iter().skip(c).step_by(p.channels);
+            let mean = of_channel().map(|v| f64::from(v[0])).sum::<f64>() / p.n.max(1) as f64;
+            let within: f64 = of_channel().map(|v| f64::from(v[1])).sum();
+            let between: f64 = of_channel().map(|v| (f64::from(v[0]) - mean).powi(2)).sum();
+            (mean as f32, ((within + between * p.pixels as f64) / count) as f32)
+        })
+        .unzip();
+    let y = apply(p, x, &Affine::new(gamma, beta, &mean, &var, eps), slope);
+    Normalised { y, mean, var }
+}
+
+/// `y = leaky(gamma·(x − mean)/√(var + eps) + beta)` for statistics that are given.
+pub(crate) fn apply(p: Planes, x: &[f32], affine: &Affine, slope: f32) -> Vec<f32> {
+    let mut y = vec![0.0; x.len()];
+    let per_task = planes_per_task(p);
+    if y.is_empty() {
+        return y;
+    }
+    y.par_chunks_mut(per_task * p.pixels).zip(x.par_chunks(per_task * p.pixels)).enumerate().for_each(
+        |(task, (y, x))| {
+            widest(Apply { pixels: p.pixels, first: task * per_task, affine, slope, x, y });
+        },
+    );
+    y
+}
+
+/// Gradients with respect to `x`, `gamma` and `beta`.
+#[allow(clippy::too_many_arguments)] // the operands of one formula
+pub(crate) fn backward(
+    p: Planes,
+    x: &[f32],
+    dy: &[f32],
+    gamma: &[f32],
+    beta: &[f32],
+    mean: &[f32],
+    var: &[f32],
+    eps: f32,
+    slope: f32,
+) -> Gradient {
+    let affine = Affine::new(gamma, beta, mean, var, eps);
+    let planes: Vec<[f32; 2]> = per_plane(p, |task, into| {
+        let first = task.start / p.pixels.max(1);
+        widest(Products {
+            pixels: p.pixels,
+            first,
+            affine: &affine,
+            mean,
+            slope,
+            x: &x[task.clone()],
+            dy: &dy[task],
+            into,
+        });
+    });
+    let count = (p.n * p.pixels).max(1) as f64;
+    let (mut dgamma, mut dbeta, mut pull) = (vec![0.0; p.channels], vec![0.0; p.channels], vec![[0.0; 2]; p.channels]);
+    for c in 0..p.channels {
+        let of_channel = || planes.iter().skip(c).step_by(p.channels);
+        let r = 1.0 / (f64::from(var[c]) + f64::from(eps)).sqrt();
+        let g: f64 = of_channel().map(|v| f64::from(v[0])).sum();
+        let gx: f64 = of_channel().map(|v| f64::from(v[1])).sum();
+        (dgamma[c], dbeta[c]) = ((gx * r) as f32, g as f32);
+        pull[c] = [(g / count) as f32, (gx * r * r / count) as f32];
+    }
+    let mut dx = vec![0.0; x.len()];
+    let per_task = planes_per_task(p);
+    if !dx.is_empty() {
+        let size = per_task * p.pixels;
+        dx.par_chunks_mut(size).zip(x.par_chunks(size).zip(dy.par_chunks(size))).enumerate().for_each(
+            |(task, (dx, (x, dy)))| {
+                let first = task * per_task;
+                widest(Pull { pixels: p.pixels, first, affine: &affine, mean, pull: &pull, slope, x, dy, dx });
+            },
+        );
+    }
+    Gradient { dx, dgamma, dbeta }
+}
+
+/// Batch norm as `z = scale·x + shift`, per channel.
+pub(crate) struct Affine {
+    scale: Vec<f32>,
+    shift: Vec<f32>,
+}
+
+impl Affine {
+    /// The map for these parameters and statistics.
+    pub fn new(gamma: &[f32], beta: &[f32], mean: &[f32], var: &[f32], eps: f32) -> Self {
+        let scale: Vec<f32> = gamma
+            .iter()
+            .zip(var)
+            .map(|(g, v)| (f64::from(*g) / (f64::from(*v) + f64::from(eps)).sqrt()) as f32)
+            .collect();
+        let shift = scale
+            .iter()
+            .zip(mean)
+            .zip(beta)
+            .map(|((a, m), b)| (f64::from(*b) - f64::from(*a) * f64::from(*m)) as f32)
+            .collect();
+        Self { scale, shift }
+    }
+}
+
+fn planes_per_task(p: Planes) -> usize {
+    (TASK_FLOATS / p.pixels.max(1)).max(1)
+}
+
+/// Runs `work(range of floats, its planes' results)` over tasks of whole planes.
+fn per_plane(p: Planes, work: impl Fn(std::ops::Range<usize>, &mut [[f32; 2]]) + Sync) -> Vec<[f32; 2]> {
+    let per_task = planes_per_task(p);
+    let mut results = vec![[0.0; 2]; p.n * p.channels];
+    results.par_chunks_mut(per_task).enumerate().for_each(|(task, into)| {
+        let first = task * per_task;
+        work(first * p.pixels..(first + into.len()) * p.pixels, into);
+    });
+    results
+}
+
+/// Per plane: mean, and the sum of squared distances from it.
+struct Moments<'a> {
+    pixels: usize,
+    x: &'a [f32],
+    into: &'a mut [[f32; 2]],
+}
+
+impl Lanes for Moments<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const W: usize, const FMA: bool>(self) {
+        for (x, into) in self.x.chunks_exact(self.pixels).zip(self.into) {
+            let mean = sum_in_lanes(x) / self.pixels as f32;
+            let (blocks, rest) = x.as_chunks::<32>();
+            let mut squares = [0.0f32; 32];
+            for block in blocks {
+                for lane in 0..32 {
+                    let d = block[lane] - mean;
+                    squares[lane] = mul_add::<FMA>(d, d, squares[lane]);
+                }
+            }
+            let rest: f32 = rest.iter().map(|v| (v - mean) * (v - mean)).sum();
+            *into = [mean, squares.iter().sum::<f32>() + rest];
+        }
+    }
+}
+
+/// `y = leaky(scale·x + shift)`.
+struct Apply<'a> {
+    pixels: usize,
+    first: usize,
+    affine: &'a Affine,
+    slope: f32,
+    x: &'a [f32],
+    y: &'a mut [f32],
+}
+
+impl Lanes for Apply<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const W: usize, const FMA: bool>(self) {
+        let channels = self.affine.scale.len();
+        let planes = self.x.chunks_exact(self.pixels).zip(self.y.chunks_exact_mut(self.pixels));
+        for (i, (x, y)) in planes.enumerate() {
+            let c = (self.first + i) % channels;
+            let (scale, shift) = (self.affine.scale[c], self.affine.shift[c]);
+            for (y, x) in y.iter_mut().zip(x) {
+                let z = mul_add::<FMA>(*x, scale, shift);
+                *y = if z > 0.0 { z } else { self.slope * z };
+            }
+        }
+    }
+}
+
+/// Per plane: `Σ g` and `Σ g·(x − mean)`.
+struct Products<'a> {
+    pixels: usize,
+    first: usize,
+    affine: &'a Affine,
+    mean: &'a [f32],
+    slope: f32,
+    x: &'a [f32],
+    dy: &'a [f32],
+    into: &'a mut [[f32; 2]],
+}
+
+impl Lanes for Products<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const W: usize, const FMA: bool>(self) {
+        let planes = self.x.chunks_exact(self.pixels).zip(self.dy.chunks_exact(self.pixels));
+        for (i, ((x, dy), into)) in planes.zip(self.into).enumerate() {
+            let c = (self.first + i) % self.mean.len();
+            let (scale, shift, mean) = (self.affine.scale[c], self.affine.shift[c], self.mean[c]);
+            let passed = |x: f32, dy: f32| if mul_add::<FMA>(x, scale, shift) > 0.0 { dy } else { self.slope * dy };
+            let ((x, x_rest), (dy, dy_rest)) = (x.as_chunks::<32>(), dy.as_chunks::<32>());
+            let (mut sums, mut products) = ([0.0f32; 32], [0.0f32; 32]);
+            for (x, dy) in x.iter().zip(dy) {
+                for lane in 0..32 {
+                    let g = passed(x[lane], dy[lane]);
+                    sums[lane] += g;
+                    products[lane] = mul_add::<FMA>(g, x[lane] - mean, products[lane]);
+                }
+            }
+            let (mut sum, mut product) = (sums.iter().sum::<f32>(), products.iter().sum::<f32>());
+            for (&x, &dy) in x_rest.iter().zip(dy_rest) {
+                let g = passed(x, dy);
+                sum += g;
+                product = mul_add::<FMA>(g, x - mean, product);
+            }
+            *into = [sum, product];
+        }
+    }
+}
+
+/// `dx = scale·(g − pull₀ − (x − mean)·pull₁)`.
+struct Pull<'a> {
+    pixels: usize,
+    first: usize,
+    affine: &'a Affine,
+    mean: &'a [f32],
+    pull: &'a [[f32; 2]],
+    slope: f32,
+    x: &'a [f32],
+    dy: &'a [f32],
+    dx: &'a mut [f32],
+}
+
+impl Lanes for Pull<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const W: usize, const FMA: bool>(self) {
+        let planes = self.x.chunks_exact(self.pixels).zip(self.dy.chunks_exact(self.pixels));
+        for (i, ((x, dy), dx)) in planes.zip(self.dx.chunks_exact_mut(self.pixels)).enumerate() {
+            let c = (self.first + i) % self.mean.len();
+            let (scale, shift, mean, pull) = (self.affine.scale[c], self.affine.shift[c], self.mean[c], self.pull[c]);
+            for ((x, dy), dx) in x.iter().zip(dy).zip(dx) {
+                let g = if mul_add::<FMA>(*x, scale, shift) > 0.0 { *dy } else { self.slope * dy };
+                *dx = scale * mul_add::<FMA>(mean - x, pull[1], g - pull[0]);
+            }
+        }
+    }
+}
