@@ -1,0 +1,212 @@
+//! `tares compare`: noises × methods × seeds → the paper's kind of table.
+
+use super::Exit;
+use super::plan::Training;
+use super::source::{Reading, load};
+use crate::failure::{Failure, Outcome};
+use crate::files::{create_directory, write_whole};
+use crate::label_noise::LabelNoise;
+use crate::record::RunRecord;
+use crate::report::summary::{self, Summary};
+use crate::report::{self, file_name};
+use crate::run::{Event, Start, run};
+use crate::spec::{self, Experiment, NoiseRate, Spec, VERSION};
+use crate::terminal::{Screen, epoch_bar, plain};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tares::{Method, Plan};
+use tares_data::Loaded;
+
+/// Compare methods over noises and seeds
+///
+/// Every combination is a run of its own in OUT/runs. A run that is finished is not repeated; one that was interrupted
+/// goes on where it was. At the end: a table of mean ± std over seeds, summary.csv with one row per run, and a report.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tares compare --data digits --noise symmetric:0.5,pair:0.35 --methods standard,npcl \\
+      --network mlp --epochs 60 --seeds 3 --out runs/table
+  tares compare --data mnist --noise symmetric:0.5 --methods standard,gce,co-teaching,npcl --seed-list 1,7 --out t
+  tares compare --spec runs/table/experiment.toml --out again     repeat a comparison exactly
+
+The methods are told the rate of the noise that was put in, as comparisons do; --noise-rate auto lets them estimate it.")]
+pub struct Compare {
+    /// A built-in name or a path
+    #[arg(long, required_unless_present = "spec")]
+    data: Option<String>,
+    /// The noises, separated by commas [default: none]
+    #[arg(long, value_name = "KIND:RATE,...", value_delimiter = ',')]
+    noise: Vec<LabelNoise>,
+    /// The methods, separated by commas
+    #[arg(long, value_name = "METHOD,...", value_delimiter = ',', required_unless_present = "spec")]
+    methods: Vec<Method>,
+    /// How many seeds: 1, 2, ... [default: 1]
+    #[arg(long, value_name = "N", conflicts_with = "seed_list")]
+    seeds: Option<u64>,
+    /// Which seeds, separated by commas
+    #[arg(long, value_name = "SEED,...", value_delimiter = ',')]
+    seed_list: Vec<u64>,
+    /// The noise rate methods are told: known, auto, or a number
+    #[arg(long, value_name = "RATE")]
+    noise_rate: Option<NoiseRate>,
+    /// Runs at the same time
+    #[arg(long, default_value_t = 1)]
+    jobs: usize,
+    /// The directory of the comparison
+    #[arg(long, value_name = "DIR", required = true)]
+    out: PathBuf,
+    /// Take everything from this file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "noise", "methods", "seeds", "seed_list", "noise_rate"])]
+    spec: Option<PathBuf>,
+    #[command(flatten)]
+    training: Training,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+impl Compare {
+    /// Compares.
+    ///
+    /// # Errors
+    /// The data cannot be read, a value is outside its domain, a directory is taken or full, or Ctrl-C.
+    pub fn run(self, screen: &Screen) -> Outcome<Exit> {
+        let experiment = self.asked()?;
+        experiment.check()?;
+        if self.jobs == 0 {
+            return Err(tares_core::Error::value("jobs", "at least 1", 0).into());
+        }
+        let loaded = load(&experiment.data, &experiment.load.options(), screen)?;
+        create_directory(&self.out)?;
+        write_whole(&self.out.join("experiment.toml"), spec::to_toml(&experiment)?.as_bytes())?;
+        let runs = experiment.runs();
+        let records = run_all(&runs, &loaded, &self.out, Start::Resume, self.jobs, screen)?;
+        let rows = report::write_all(&self.out, &report::title(&records), &records)?;
+        screen.line(summary::accuracy_table(&rows).text(screen))?;
+        if rows.iter().any(|row| row.label_precision_last10.is_some()) {
+            screen.line(summary::precision_table(&rows).text(screen))?;
+        }
+        for file in ["summary.csv", "report.html"] {
+            screen.line(plain(&self.out.join(file).display().to_string()))?;
+        }
+        screen.result(&serde_json::json!({ "out": self.out, "runs": rows }))?;
+        Ok(Exit::Fine)
+    }
+
+    fn asked(&self) -> Outcome<Experiment> {
+        if let Some(path) = &self.spec {
+            let mut experiment: Experiment = spec::read(path)?;
+            self.training.apply(&mut experiment.plan)?;
+            return Ok(experiment);
+        }
+        if self.seeds == Some(0) {
+            return Err(tares_core::Error::value("seeds", "at least 1", 0).into());
+        }
+        let mut plan = Plan { epochs: 60, ..Plan::default() };
+        self.training.apply(&mut plan)?;
+        Ok(Experiment {
+            version: VERSION,
+            data: self.data.clone().unwrap_or_default(),
+            noises: if self.noise.is_empty() { vec![LabelNoise::NONE] } else { self.noise.clone() },
+            seeds: match (self.seeds, self.seed_list.as_slice()) {
+                (Some(count), _) => (1..=count).collect(),
+                (None, []) => vec![plan.seed],
+                (None, list) => list.to_vec(),
+            },
+            noise_rate: self.noise_rate.unwrap_or(NoiseRate::Known),
+            device: self.training.device.clone(),
+            network: self.training.network.clone(),
+            methods: self.methods.clone(),
+            load: self.reading.spec(),
+            plan: Plan { seed: 1, ..plan },
+        })
+    }
+}
+
+/// The directory of a run: `runs/symmetric-0.5/npcl/seed-1`.
+pub fn place(out: &Path, spec: &Spec) -> PathBuf {
+    out.join("runs")
+        .join(file_name(&spec.noise.to_string()))
+        .join(file_name(&spec.method.to_string()))
+        .join(format!("seed-{}", spec.plan.seed))
+}
+
+/// Runs everything that is not finished, `jobs` at a time, and gives back all records in the order of the specs.
+///
+/// # Errors
+/// The first failure, after the runs under way have stopped.
+pub fn run_all(
+    runs: &[Spec],
+    loaded: &Loaded,
+    out: &Path,
+    start: Start,
+    jobs: usize,
+    screen: &Screen,
+) -> Outcome<Vec<RunRecord>> {
+    let names: Vec<String> =
+        runs.iter().map(|spec| format!("{} {} seed {}", spec.noise, spec.method, spec.plan.seed)).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let bars = screen.bars();
+    let next = AtomicUsize::new(0);
+    let records: Mutex<Vec<Option<RunRecord>>> = Mutex::new(vec![None; runs.len()]);
+    let failure: Mutex<Option<Failure>> = Mutex::new(None);
+    let work = || {
+        loop {
+            let position = next.fetch_add(1, Ordering::SeqCst);
+            if position >= runs.len() || lock(&failure).is_some() {
+                return;
+            }
+            let (spec, name) = (&runs[position], &names[position]);
+            let bar = epoch_bar(&bars, name, width, spec.plan.epochs as u64);
+            let record = run(spec, loaded, &place(out, spec), start, &mut |event| match event {
+                Event::Ready { done, .. } => bar.set_position(done as u64),
+                Event::Epoch(epoch) => {
+                    bar.set_position(epoch.epoch as u64);
+                    if let Some(accuracy) = epoch.test_accuracy {
+                        bar.set_message(format!("test {:.2} %", 100.0 * accuracy));
+                    }
+                }
+            });
+            match record {
+                Ok(record) => {
+                    let accuracy = Summary::of(&record).map(|row| format!("{:.2} %", 100.0 * row.test_accuracy_last10));
+                    let accuracy = accuracy.unwrap_or_else(|| "no test data".to_owned());
+                    bar.set_position(spec.plan.epochs as u64);
+                    bar.finish_with_message(format!("test {accuracy} (last 10)"));
+                    if !screen.live {
+                        screen.note(format!("[{}/{}] {name}: {accuracy}", position + 1, runs.len()));
+                    }
+                    lock(&records)[position] = Some(record);
+                }
+                Err(problem) => {
+                    bar.abandon();
+                    lock(&failure).get_or_insert(problem);
+                    return;
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (1..jobs.min(runs.len())).map(|_| scope.spawn(work)).collect();
+        work();
+        workers.into_iter().for_each(|worker| drop(worker.join()));
+    });
+    match failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+        None => {}
+        Some(Failure::Interrupted { .. }) => {
+            let way_out = "everything so far is kept; run the same command again to go on".to_owned();
+            return Err(Failure::Interrupted { way_out });
+        }
+        Some(failure) => return Err(failure),
+    }
+    let records = records.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let records: Vec<RunRecord> = records.into_iter().flatten().collect();
+    if records.len() < runs.len() {
+        return Err(Failure::new(format!("{} of {} runs did not end", runs.len() - records.len(), runs.len())));
+    }
+    Ok(records)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}

@@ -1,0 +1,30 @@
+//! `tares completions`: a script that completes commands and options in a shell.
+
+use super::{Cli, Exit};
+use crate::failure::Outcome;
+use clap::{Args, CommandFactory};
+use std::io::Write;
+
+/// Print a completion script for a shell
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tares completions bash > ~/.local/share/bash-completion/completions/tares
+  tares completions zsh > ~/.zfunc/_tares
+  tares completions fish > ~/.config/fish/completions/tares.fish")]
+pub struct Completions {
+    /// The shell
+    shell: clap_complete::Shell,
+}
+
+impl Completions {
+    /// Prints the script.
+    ///
+    /// # Errors
+    /// Stdout cannot be written.
+    pub fn run(self) -> Outcome<Exit> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "tares", &mut script);
+        std::io::stdout().lock().write_all(&script)?;
+        Ok(Exit::Fine)
+    }
+}

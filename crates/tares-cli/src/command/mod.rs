@@ -1,0 +1,105 @@
+//! What can be typed. One file per subcommand: its arguments, its help with examples, and what it does.
+
+pub mod compare;
+pub mod completions;
+pub mod corrupt;
+pub mod data;
+pub mod demo;
+pub mod man;
+pub mod plan;
+pub mod predict;
+pub mod report;
+pub mod source;
+pub mod train;
+
+use crate::failure::Outcome;
+use crate::terminal::Screen;
+use clap::{Parser, Subcommand};
+
+/// Learn from labels that are partly wrong.
+///
+/// tares trains classifiers that stay right when many of their labels are wrong, and tells which labels those are.
+#[derive(Debug, Parser)]
+#[command(
+    name = "tares",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = "Examples:
+  tares demo                                 see it work, in under two minutes
+  tares train flowers.csv --label species    train on your own table
+  tares train photos/ --out runs/photos      train on a folder of class folders
+  tares compare --data digits --noise symmetric:0.5 --methods standard,npcl --seeds 3 --out runs/table
+
+Data is a built-in name (see `tares data list`) or a path: a folder of class folders, an IDX, CIFAR, CSV, TSV,
+Parquet, NPY or NPZ file, plain or gzipped.
+
+Exit codes: 0 fine, 1 findings, 2 failure."
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Print results as JSON
+    #[arg(long, global = true)]
+    json: bool,
+    /// Print results and warnings only
+    #[arg(long, short, global = true)]
+    quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Demo(demo::Demo),
+    Train(Box<train::Train>),
+    Predict(predict::Predict),
+    Corrupt(corrupt::Corrupt),
+    Compare(Box<compare::Compare>),
+    Report(report::Report),
+    Data(data::Data),
+    Completions(completions::Completions),
+    Man(man::Man),
+}
+
+/// How a command that did its work ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Nothing to report.
+    Fine = 0,
+    /// Something was found that needs a person.
+    Findings = 1,
+}
+
+/// Runs what was typed.
+///
+/// # Errors
+/// Whatever stopped the command.
+pub fn run(cli: Cli) -> Outcome<Exit> {
+    let screen = Screen::new(cli.json, cli.quiet);
+    match cli.command {
+        Command::Demo(command) => command.run(&screen),
+        Command::Train(command) => command.run(&screen),
+        Command::Predict(command) => command.run(&screen),
+        Command::Corrupt(command) => command.run(&screen),
+        Command::Compare(command) => command.run(&screen),
+        Command::Report(command) => command.run(&screen),
+        Command::Data(command) => command.run(&screen),
+        Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_command_has_examples_in_its_help() {
+        Cli::command().debug_assert();
+        for command in Cli::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:"), "{} has no examples", command.get_name());
+        }
+    }
+}

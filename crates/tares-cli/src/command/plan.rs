@@ -1,0 +1,105 @@
+//! The options of training, the same for `train`, `compare` and `demo`.
+
+use crate::failure::Outcome;
+use clap::{Args, ValueEnum};
+use tares::optimiser::{Adam, Sgd};
+use tares::{Augment, Network, Normalise, Optimiser, Plan};
+
+/// How training goes.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Training")]
+pub struct Training {
+    /// The network: mlp, mlp:64-64, lenet, cnn9, resnet18, densenet, vgg11, ... [default: chosen from the data]
+    #[arg(long)]
+    pub network: Option<Network>,
+    /// Passes over the data [default: 60]
+    #[arg(long)]
+    pub epochs: Option<usize>,
+    /// Samples per step [default: 128]
+    #[arg(long)]
+    pub batch: Option<usize>,
+    /// The seed of everything random [default: 1]
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// The optimiser [default: adam]
+    #[arg(long, value_enum)]
+    pub optimiser: Option<OptimiserName>,
+    /// The learning rate [default: 0.001 for adam, 0.1 for sgd]
+    #[arg(long, value_name = "RATE")]
+    pub learning_rate: Option<f64>,
+    /// Weight decay [default: 0]
+    #[arg(long, value_name = "DECAY")]
+    pub weight_decay: Option<f64>,
+    /// How pictures are varied
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub augment: Option<AugmentName>,
+    /// Shift and scale inputs to mean 0 and deviation 1
+    #[arg(long)]
+    pub standardise: bool,
+    /// Where to train: cpu, or a device this build has (cuda, metal, vulkan, ...)
+    #[arg(long, default_value = "cpu")]
+    pub device: String,
+}
+
+/// An optimiser by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum OptimiserName {
+    /// Adam
+    Adam,
+    /// SGD with momentum 0.9
+    Sgd,
+}
+
+/// An augmentation by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AugmentName {
+    /// Not at all
+    None,
+    /// Mirrored at random
+    Flip,
+    /// Shifted by up to 4 pixels and mirrored, as usual for CIFAR
+    CropFlip,
+}
+
+impl Training {
+    /// Writes what was typed into a plan.
+    ///
+    /// # Errors
+    /// A value outside its domain.
+    pub fn apply(&self, plan: &mut Plan) -> Outcome<()> {
+        if let Some(epochs) = self.epochs {
+            plan.epochs = epochs;
+        }
+        if let Some(batch) = self.batch {
+            plan.batch = batch;
+        }
+        if let Some(seed) = self.seed {
+            plan.seed = seed;
+        }
+        match self.optimiser {
+            Some(OptimiserName::Adam) => plan.optimiser = Optimiser::Adam(Adam::default()),
+            Some(OptimiserName::Sgd) => plan.optimiser = Optimiser::Sgd(Sgd::default()),
+            None => {}
+        }
+        match &mut plan.optimiser {
+            Optimiser::Adam(adam) => {
+                adam.lr = self.learning_rate.unwrap_or(adam.lr);
+                adam.weight_decay = self.weight_decay.unwrap_or(adam.weight_decay);
+            }
+            Optimiser::Sgd(sgd) => {
+                sgd.lr = self.learning_rate.unwrap_or(sgd.lr);
+                sgd.weight_decay = self.weight_decay.unwrap_or(sgd.weight_decay);
+            }
+        }
+        match self.augment {
+            Some(AugmentName::None) => plan.augment = Augment::default(),
+            Some(AugmentName::Flip) => plan.augment = Augment { flip: true, ..Augment::default() },
+            Some(AugmentName::CropFlip) => plan.augment = Augment { pad_crop: 4, flip: true, ..Augment::default() },
+            None => {}
+        }
+        if self.standardise {
+            plan.normalise = Normalise::Standardise;
+        }
+        Ok(plan.check()?)
+    }
+}

@@ -1,0 +1,122 @@
+//! `tares predict`: a run and new data → classes and probabilities.
+
+use super::Exit;
+use super::source::reading_failure;
+use crate::failure::{Failure, Outcome};
+use crate::model::Model;
+use crate::terminal::{Screen, plain};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tares::evaluate::answers;
+use tares_core::Dataset;
+use tares_data::{LoadOptions, OutTable, TableFormat, load_with};
+
+/// Use a trained model on new data
+///
+/// New rows are read and prepared exactly like the training rows. If they have labels, the accuracy is printed.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tares predict runs/flowers-npcl new.csv                      to the terminal
+  tares predict runs/flowers-npcl new.csv --out answers.csv    or .parquet
+  tares predict runs/photos new-photos/ --out p.npy            probabilities only, rows x classes")]
+pub struct Predict {
+    /// A directory that `tares train` wrote
+    run: PathBuf,
+    /// A built-in name or a path
+    data: String,
+    /// The file to write: .csv, .parquet or .npy; stdout as CSV without it
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Where built-in data sets are looked for first
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Labels in a file of their own, for features in an NPY file
+    #[arg(long, value_name = "FILE")]
+    labels: Option<PathBuf>,
+    /// Leave out files that cannot be read instead of failing
+    #[arg(long)]
+    skip_unreadable: bool,
+    /// Where to compute
+    #[arg(long, default_value = "cpu")]
+    device: String,
+}
+
+impl Predict {
+    /// Predicts.
+    ///
+    /// # Errors
+    /// The run has no model, the data cannot be read or has another shape, or the output cannot be written.
+    pub fn run(self, screen: &Screen) -> Outcome<Exit> {
+        // The name is wrong before anything is computed, or never.
+        let format = self.out.as_deref().map(TableFormat::of).transpose()?;
+        let model = Model::read(&self.run)?;
+        let options = LoadOptions {
+            data_dir: self.data_dir,
+            labels: self.labels,
+            skip_unreadable: self.skip_unreadable,
+            ..LoadOptions::default()
+        };
+        let rows = load_with(&self.data, &model.reading, &options, &mut |_| {})
+            .map_err(|error| reading_failure(&self.data, error))?;
+        if !rows.skipped.is_empty() {
+            screen.warning(format!("{} files could not be read and were left out", rows.skipped.len()));
+        }
+        let probabilities = model.probabilities(&self.run, &rows.data, &self.device)?;
+        let predicted = answers(&probabilities, model.classes.len());
+        let accuracy = rows.labelled.then(|| {
+            let right = predicted.iter().zip(rows.data.given()).filter(|(a, b)| a == b).count();
+            right as f64 / rows.data.len() as f64
+        });
+        if let Some(accuracy) = accuracy {
+            screen.note(format!("accuracy {:.2} % on {} rows", 100.0 * accuracy, rows.data.len()));
+        }
+        match (&self.out, format) {
+            (Some(path), Some(TableFormat::Npy)) => write_npy(path, &probabilities, model.classes.len())?,
+            (Some(path), _) => table(&rows.data, &model.classes, &predicted, &probabilities)?.write(path, true)?,
+            (None, _) if screen.json => {}
+            (None, _) => {
+                let mut bytes = Vec::new();
+                table(&rows.data, &model.classes, &predicted, &probabilities)?.write_csv(&mut bytes, true)?;
+                std::io::Write::write_all(&mut std::io::stdout().lock(), &bytes)?;
+            }
+        }
+        if let Some(path) = &self.out {
+            screen.line(format!("wrote {}", plain(&path.display().to_string())))?;
+        }
+        let names: Vec<&String> = predicted.iter().map(|&label| &model.classes[label as usize]).collect();
+        let shown = if self.out.is_some() { None } else { Some(names) };
+        screen.result(&serde_json::json!({
+            "rows": rows.data.len(), "classes": model.classes, "accuracy": accuracy, "out": self.out, "predicted": shown,
+        }))?;
+        Ok(Exit::Fine)
+    }
+}
+
+/// id, predicted class, and one column of probabilities per class.
+fn table(data: &Dataset, classes: &[String], predicted: &[u32], probabilities: &[f32]) -> Outcome<OutTable> {
+    let k = classes.len();
+    let mut table = OutTable::new()
+        .column("id", (0..data.len()).map(|index| data.id(index)).collect::<Vec<_>>())?
+        .column("predicted", predicted.iter().map(|&label| classes[label as usize].clone()).collect::<Vec<_>>())?;
+    for (class, name) in classes.iter().enumerate() {
+        let column: Vec<f32> = probabilities.chunks_exact(k).map(|row| row[class]).collect();
+        table = table.column(&format!("p:{name}"), column)?;
+    }
+    Ok(table)
+}
+
+/// Probabilities as a plain rows × classes array of 32-bit floats.
+fn write_npy(path: &Path, probabilities: &[f32], classes: usize) -> Outcome<()> {
+    let rows = probabilities.len() / classes.max(1);
+    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {classes}), }}");
+    // Magic, version, length and header together fill a multiple of 64 bytes.
+    let padding = 63 - (10 + header.len()) % 64;
+    header.push_str(&" ".repeat(padding));
+    header.push('\n');
+    let length = u16::try_from(header.len()).map_err(Failure::new)?;
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend(length.to_le_bytes());
+    bytes.extend(header.as_bytes());
+    probabilities.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
+    crate::files::write_whole(path, &bytes)
+}

@@ -1,0 +1,88 @@
+//! `tares report`: runs → tables, pictures and a page.
+
+use super::Exit;
+use crate::failure::{Failure, Outcome};
+use crate::record::RunRecord;
+use crate::report::{self, summary};
+use crate::terminal::Screen;
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Make tables, curves and a page from runs
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tares report runs/a                     one run
+  tares report runs/a runs/b              two runs side by side
+  tares report runs/table --out paper     all runs below a directory, e.g. of `tares compare`
+
+Writes report.html, summary.csv, the tables as .txt, .md, .tex and .csv, and every picture as .svg and .png.")]
+pub struct Report {
+    /// Run directories, or directories that contain them
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<PathBuf>,
+    /// Where to write; default: a directory `report` in the first RUN
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The page's title
+    #[arg(long)]
+    title: Option<String>,
+}
+
+impl Report {
+    /// Reads the runs and writes the report.
+    ///
+    /// # Errors
+    /// There is no run, a record is damaged, or the output cannot be written.
+    pub fn run(self, screen: &Screen) -> Outcome<Exit> {
+        let runs = read_runs(&self.runs)?;
+        let out = self.out.unwrap_or_else(|| self.runs[0].join("report"));
+        let title = self.title.unwrap_or_else(|| report::title(&runs));
+        let rows = report::write_all(&out, &title, &runs)?;
+        screen.line(summary::accuracy_table(&rows).text(screen))?;
+        screen.line(format!("{}", out.join("report.html").display()))?;
+        screen.result(&serde_json::json!({ "page": out.join("report.html"), "runs": rows }))?;
+        Ok(Exit::Fine)
+    }
+}
+
+/// The runs in and below the given directories that have at least one epoch, in the order of their paths.
+///
+/// # Errors
+/// There is none, or one is damaged.
+pub fn read_runs(places: &[PathBuf]) -> Outcome<Vec<RunRecord>> {
+    let mut found = Vec::new();
+    for place in places {
+        if !place.is_dir() {
+            return Err(Failure::new(format!("{}: no such directory", place.display()))
+                .way_out("name a directory that `tares train` or `tares compare` wrote"));
+        }
+        collect(place, 4, &mut found)?;
+    }
+    let mut runs = Vec::new();
+    for path in &found {
+        runs.push(RunRecord::read(path)?);
+    }
+    runs.retain(|run| !run.epochs.is_empty());
+    if runs.is_empty() {
+        let names: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+        return Err(Failure::new(format!("{}: no run with an epoch here", names.join(", ")))
+            .way_out("name a directory that `tares train` or `tares compare` wrote"));
+    }
+    Ok(runs)
+}
+
+/// Looks for run directories, a few levels deep.
+fn collect(place: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Outcome<()> {
+    if place.join("manifest.json").is_file() {
+        found.push(place.to_owned());
+        return Ok(());
+    }
+    if depth == 0 {
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(place).map_err(|error| Failure::file(place, "read", &error))?;
+    let mut children: Vec<PathBuf> =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()).collect();
+    children.sort();
+    children.iter().try_for_each(|child| collect(child, depth - 1, found))
+}

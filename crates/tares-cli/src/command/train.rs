@@ -1,0 +1,193 @@
+//! `tares train`: your own data → a model, a list of suspects and a report.
+
+use super::Exit;
+use super::plan::Training;
+use super::source::{Reading, load};
+use crate::failure::{Failure, Outcome};
+use crate::label_noise::LabelNoise;
+use crate::record::RunRecord;
+use crate::report;
+use crate::run::{Event, Start, run};
+use crate::spec::{self, NoiseRate, Spec, VERSION};
+use crate::terminal::{Screen, epoch_bar, plain};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tares::Method;
+
+/// Train on labels that are partly wrong
+///
+/// Reads DATA, estimates how many labels are wrong unless told, trains, and writes a run directory: the model, the list
+/// of samples whose label looks wrong, and a report.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tares train digits --noise symmetric:0.5             an experiment on the built-in digits
+  tares train flowers.csv --label species              a table; the rate of wrong labels is estimated
+  tares train photos/ --noise-rate 0.2 --epochs 50     a folder of class folders
+  tares train --resume --out runs/photos               go on after Ctrl-C or a crash
+  tares train --spec runs/photos/spec.toml --out again repeat a run exactly
+
+The run directory holds spec.toml, manifest.json, epochs.jsonl, samples.parquet, suspects.csv,
+model.safetensors, model.json and report.html.")]
+pub struct Train {
+    /// A built-in name or a path
+    #[arg(required_unless_present_any = ["resume", "spec"])]
+    data: Option<String>,
+    /// How to train: npcl, cl, standard, gce, co-teaching, ... [default: npcl]
+    #[arg(long)]
+    method: Option<Method>,
+    /// The part of wrong labels: a number, `auto`, or `known` with --noise [default: auto]
+    #[arg(long, value_name = "RATE")]
+    noise_rate: Option<NoiseRate>,
+    /// For experiments: put this noise into the labels first
+    #[arg(long, value_name = "KIND:RATE")]
+    noise: Option<LabelNoise>,
+    /// The run directory [default: runs/DATA-METHOD]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Go on with the unfinished run in --out
+    #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "spec", "overwrite"])]
+    resume: bool,
+    /// Throw away what is in --out
+    #[arg(long)]
+    overwrite: bool,
+    /// Take everything from this file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise"])]
+    spec: Option<PathBuf>,
+    #[command(flatten)]
+    training: Training,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+impl Train {
+    /// Trains.
+    ///
+    /// # Errors
+    /// The data cannot be read, a value is outside its domain, the directory is taken or full, or Ctrl-C.
+    pub fn run(self, screen: &Screen) -> Outcome<Exit> {
+        let start = match (self.resume, self.overwrite) {
+            (true, _) => Start::Resume,
+            (_, true) => Start::Overwrite,
+            _ => Start::New,
+        };
+        let spec = self.asked()?;
+        spec.check()?;
+        let out = self.out.unwrap_or_else(|| default_out(&spec));
+        let loaded = load(&spec.data, &spec.load.options(), screen)?;
+        let found = &loaded.found;
+        screen.note(format!(
+            "{}: {} rows in {} classes, {}; {} to test on",
+            plain(&spec.data),
+            found.train_rows,
+            found.classes.len(),
+            found.shape,
+            found.test_rows.unwrap_or(0)
+        ));
+        found.notes.iter().for_each(|note| screen.note(format!("  {}", plain(note))));
+        if spec.method.needs_rate() && spec.method.rate().is_none() && spec.noise_rate == NoiseRate::Auto {
+            screen.note("estimating the noise rate ...");
+        }
+        let bars = screen.bars();
+        let bar = epoch_bar(&bars, spec.method.name(), spec.method.name().len(), spec.plan.epochs as u64);
+        let record = run(&spec, &loaded, &out, start, &mut |event| match event {
+            Event::Ready { network, parameters, rate, realised, done } => bar.suspend(|| {
+                screen.note(format!("network {network}, {parameters} parameters; seed {}", spec.plan.seed));
+                if let Some(realised) = realised {
+                    screen.note(format!("{:.2} % of the labels are really wrong", 100.0 * realised));
+                }
+                if let Some(rate) = rate {
+                    let band = rate.band.map_or(String::new(), |(low, high)| format!(", likely {low:.3} to {high:.3}"));
+                    screen.note(format!("noise rate {:.3} ({}{band})", rate.value, rate.source));
+                }
+                if done > 0 {
+                    screen.note(format!("going on after epoch {done}"));
+                }
+                bar.set_position(done as u64);
+            }),
+            Event::Epoch(epoch) => {
+                let accuracy = epoch.test_accuracy.map_or("–".to_owned(), |value| format!("{:.2} %", 100.0 * value));
+                bar.set_position(epoch.epoch as u64);
+                bar.set_message(format!("test {accuracy}   kept {:.0} %", 100.0 * epoch.kept_fraction));
+                if !screen.live && (epoch.epoch % 10 == 0 || epoch.epoch == spec.plan.epochs) {
+                    screen.note(format!("epoch {}/{}: test {accuracy}", epoch.epoch, spec.plan.epochs));
+                }
+            }
+        });
+        bar.finish_and_clear();
+        let record = record.map_err(|failure| resumable(failure, &out))?;
+        let page = report::page::page(&report::title(std::slice::from_ref(&record)), std::slice::from_ref(&record))?;
+        crate::files::write_whole(&out.join("report.html"), page.as_bytes())?;
+        print(&record, &out, screen)?;
+        Ok(Exit::Fine)
+    }
+
+    /// What was typed, or what the named file says.
+    fn asked(&self) -> Outcome<Spec> {
+        if self.resume {
+            let out = self.out.as_deref().unwrap_or(Path::new("."));
+            let path = out.join("spec.toml");
+            if !path.exists() {
+                return Err(Failure::new(format!("{}: no run to go on with: it has no spec.toml", out.display()))
+                    .way_out("name the run's directory with --out, or start without --resume"));
+            }
+            return spec::read(&path);
+        }
+        if let Some(path) = &self.spec {
+            let mut spec: Spec = spec::read(path)?;
+            self.training.apply(&mut spec.plan)?;
+            return Ok(spec);
+        }
+        let mut spec = Spec {
+            version: VERSION,
+            data: self.data.clone().unwrap_or_default(),
+            noise: self.noise.clone().unwrap_or(LabelNoise::NONE),
+            noise_rate: self.noise_rate.unwrap_or_default(),
+            device: self.training.device.clone(),
+            network: self.training.network.clone(),
+            method: self.method.clone().map_or_else(|| "npcl".parse(), Ok)?,
+            load: self.reading.spec(),
+            plan: tares::Plan { epochs: 60, ..tares::Plan::default() },
+        };
+        self.training.apply(&mut spec.plan)?;
+        Ok(spec)
+    }
+}
+
+/// `runs/digits-npcl`.
+fn default_out(spec: &Spec) -> PathBuf {
+    let data = Path::new(&spec.data).file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy());
+    PathBuf::from("runs").join(format!("{}-{}", report::file_name(&data), spec.method.name()))
+}
+
+/// Ctrl-C, with how to go on.
+fn resumable(failure: Failure, out: &Path) -> Failure {
+    match failure {
+        Failure::Interrupted { .. } => Failure::Interrupted {
+            way_out: format!("everything so far is kept; go on with: tares train --resume --out {}", out.display()),
+        },
+        other => other,
+    }
+}
+
+fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
+    let result = record.manifest.result.as_ref();
+    let percent = |value: Option<f64>| value.map_or("unknown".to_owned(), |value| format!("{:.2} %", 100.0 * value));
+    if let Some(result) = result {
+        screen
+            .line(format!("test accuracy    {} (mean of the last 10 epochs)", percent(result.test_accuracy_last10)))?;
+        if let Some(precision) = result.label_precision_last10 {
+            screen.line(format!("label precision  {}", percent(Some(precision))))?;
+        }
+        let share = result.suspects as f64 / record.manifest.data.train_rows.max(1) as f64;
+        screen.line(format!(
+            "suspects         {} of {} ({:.1} %)",
+            result.suspects,
+            record.manifest.data.train_rows,
+            100.0 * share
+        ))?;
+    }
+    for (what, file) in [("model", "model.safetensors"), ("suspects", "suspects.csv"), ("report", "report.html")] {
+        screen.line(format!("{what:<16} {}", plain(&out.join(file).display().to_string())))?;
+    }
+    screen.result(&serde_json::json!({ "run": out, "manifest": record.manifest }))
+}

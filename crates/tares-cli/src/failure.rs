@@ -1,0 +1,152 @@
+//! [`Failure`]: what the program says when it cannot go on. One line with what, allowed, got and where; then the way out.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// The result of everything the program does.
+pub type Outcome<T> = Result<T, Failure>;
+
+/// Why a command stopped.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something the user can mend: printed as `error: …`, with the way out below it.
+    Message {
+        /// What was wrong.
+        text: String,
+        /// What to do about it.
+        way_out: Option<String>,
+    },
+    /// Whoever read our output has gone (`tares … | head`): not an error.
+    BrokenPipe,
+    /// The user pressed Ctrl-C; what was done so far is kept.
+    Interrupted {
+        /// How to go on from here.
+        way_out: String,
+    },
+}
+
+impl Failure {
+    /// A failure without a way out beyond its own words.
+    pub fn new(text: impl fmt::Display) -> Self {
+        Self::Message { text: text.to_string(), way_out: None }
+    }
+
+    /// Adds what the user can do.
+    #[must_use]
+    pub fn way_out(self, hint: impl fmt::Display) -> Self {
+        match self {
+            Self::Message { text, .. } => Self::Message { text, way_out: Some(hint.to_string()) },
+            other => other,
+        }
+    }
+
+    /// Puts the place in front: `runs/a/spec.toml: …`.
+    #[must_use]
+    pub fn within(self, place: impl fmt::Display) -> Self {
+        match self {
+            Self::Message { text, way_out } => Self::Message { text: format!("{place}: {text}"), way_out },
+            other => other,
+        }
+    }
+
+    /// A failed file operation, with its path and, where we know one, the way out.
+    pub fn file(path: &Path, doing: &str, error: &io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::BrokenPipe;
+        }
+        let failure = Self::new(format!("{}: cannot {doing}: {}", path.display(), reason(error)));
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+                failure.way_out("free some space or choose another directory with --out; finished work is kept")
+            }
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                failure.way_out("choose a directory you may write to with --out")
+            }
+            _ => failure,
+        }
+    }
+
+    /// The program's exit code: 0 for a reader that left, 130 for Ctrl-C (as shells expect), otherwise 2.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Message { .. } => 2,
+            Self::BrokenPipe => 0,
+            Self::Interrupted { .. } => 130,
+        }
+    }
+}
+
+/// The system's words without Rust's "(os error 28)".
+fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_lowercase(),
+        None => text,
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Message { text, way_out: None } => write!(f, "{text}"),
+            Self::Message { text, way_out: Some(hint) } => write!(f, "{text}\n  {hint}"),
+            Self::BrokenPipe => write!(f, "the reader of the output has gone"),
+            Self::Interrupted { way_out } => write!(f, "interrupted\n  {way_out}"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl From<tares_core::Error> for Failure {
+    fn from(error: tares_core::Error) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<tares::Error> for Failure {
+    fn from(error: tares::Error) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<tares_data::DataError> for Failure {
+    fn from(error: tares_data::DataError) -> Self {
+        match error {
+            tares_data::DataError::Io { path, action, source } => Self::file(&path, action, &source),
+            other => Self::new(other),
+        }
+    }
+}
+
+/// Output to the terminal that failed: only a missing reader is expected.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
+            _ => Self::new(format!("cannot write the output: {}", reason(&error))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_names_the_file_and_the_way_out() {
+        let error = io::Error::from_raw_os_error(28);
+        let failure = Failure::file(Path::new("runs/a/epochs.jsonl"), "write", &error);
+        let text = failure.to_string();
+        assert!(text.starts_with("runs/a/epochs.jsonl: cannot write: no space left on device"), "{text}");
+        assert!(text.contains("--out"), "{text}");
+        assert_eq!(failure.exit_code(), 2);
+    }
+
+    #[test]
+    fn a_reader_that_left_is_success() {
+        let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert_eq!(failure.exit_code(), 0);
+    }
+}

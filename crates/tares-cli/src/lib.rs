@@ -1,0 +1,49 @@
+//! The program `tares`: what was typed → what it means → a run on disk → a report.
+//!
+//! [`command`] has one file per subcommand; [`record`] is the run directory; [`report`] turns records into tables,
+//! pictures and pages, purely. Only this crate prints, and only through [`terminal`].
+
+pub mod clock;
+pub mod command;
+pub mod failure;
+pub mod files;
+pub mod interrupt;
+pub mod label_noise;
+pub mod model;
+pub mod noise_rate;
+pub mod record;
+pub mod report;
+pub mod run;
+pub mod samples;
+pub mod spec;
+pub mod terminal;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Runs the program on the process's arguments. No panic gets past this function.
+pub fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
+        let cause = panic.payload_as_str().unwrap_or("unknown cause");
+        let text = format!("internal error{}: {cause}", place.unwrap_or_default());
+        terminal::print_failure(&failure::Failure::new(text).way_out(concat!(
+            "this is a bug in tares ",
+            env!("CARGO_PKG_VERSION"),
+            "; please report it with the command you ran"
+        )));
+    }));
+    let outcome = std::panic::catch_unwind(|| {
+        let cli = command::Cli::parse();
+        command::run(cli)
+    });
+    match outcome {
+        Ok(Ok(exit)) => ExitCode::from(exit as u8),
+        Ok(Err(failure)) => {
+            terminal::print_failure(&failure);
+            ExitCode::from(failure.exit_code())
+        }
+        // The hook above has already said what happened.
+        Err(_) => ExitCode::from(2),
+    }
+}

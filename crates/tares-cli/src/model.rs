@@ -1,0 +1,78 @@
+//! A trained model on disk: what `predict` needs besides the weights.
+
+use crate::failure::{Failure, Outcome};
+use crate::files::read_text;
+use crate::spec::Spec;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use tares::method::RogHead;
+use tares::network::AnyNetwork;
+use tares::safetensors::from_safetensors;
+use tares::{Fitted, Method, Network, evaluate};
+use tares_core::Dataset;
+use tares_data::Loaded;
+
+/// `model.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// The network.
+    pub network: Network,
+    /// How it was trained.
+    pub method: Method,
+    /// Names of the classes; position is the label.
+    pub classes: Vec<String>,
+    /// How files become rows.
+    pub reading: tares_data::Preparation,
+    /// How rows become inputs.
+    pub inputs: tares::Preparation,
+    /// The robust head that answers in the network's place, for RoG.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<RogHead>,
+}
+
+impl Model {
+    /// The model of a finished run.
+    pub fn of(spec: &Spec, method: &Method, fitted: &Fitted<AnyNetwork>, loaded: &Loaded) -> Self {
+        Self {
+            network: spec.network.clone().unwrap_or_else(|| Network::suggest(loaded.train.shape())),
+            method: method.clone(),
+            classes: loaded.train.class_names().to_vec(),
+            reading: loaded.preparation.clone(),
+            inputs: fitted.preparation.clone(),
+            head: fitted.head.clone(),
+        }
+    }
+
+    /// Reads `model.json` of a run directory.
+    ///
+    /// # Errors
+    /// There is none (the run is unfinished), or it is damaged.
+    pub fn read(run: &Path) -> Outcome<Self> {
+        let path = run.join("model.json");
+        if !path.exists() {
+            let failure = Failure::new(format!("{}: no trained model here", run.display()));
+            return Err(match run.join("checkpoint.bin").exists() {
+                true => failure.way_out(format!("finish the run first: tares train --resume --out {}", run.display())),
+                false => failure.way_out("name a directory that `tares train` wrote"),
+            });
+        }
+        serde_json::from_str(&read_text(&path)?).map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+    }
+
+    /// Class probabilities of every row, `[N][K]`, from the weights in a run directory.
+    ///
+    /// # Errors
+    /// The weights cannot be read or don't fit, or the rows have another shape than the training rows.
+    pub fn probabilities(&self, run: &Path, data: &Dataset, device: &str) -> Outcome<Vec<f32>> {
+        let path = run.join("model.safetensors");
+        let bytes = std::fs::read(&path).map_err(|error| Failure::file(&path, "read", &error))?;
+        let device = tares::device::by_name(device)?;
+        let network = self.network.init(self.inputs.shape(), self.classes.len(), 0, &device)?;
+        let network = from_safetensors(network, &bytes).map_err(|error| Failure::from(error).within(path.display()))?;
+        Ok(match &self.head {
+            Some(head) => head.probabilities(&network, &self.inputs, data, &device)?,
+            None => evaluate::probabilities(&network, &self.inputs, data, &device)?,
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! What every picture shares: colours, type, and a drawing that goes to SVG (for pages) or PNG (for documents).
+//!
+//! SVG keeps the ink colours below as attributes; the page's style sheet maps them to its own for dark mode.
+
+use crate::failure::{Failure, Outcome};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::register_font;
+use std::sync::Once;
+
+/// Text and axes.
+pub const INK: RGBColor = RGBColor(0x1f, 0x29, 0x33);
+/// Tick labels and captions.
+pub const SOFT: RGBColor = RGBColor(0x5b, 0x67, 0x73);
+/// Grid lines.
+pub const GRID: RGBColor = RGBColor(0xe3, 0xe7, 0xeb);
+/// The colour of full heat.
+pub const HEAT: RGBColor = RGBColor(0x2b, 0x6c, 0xb0);
+/// Text on full heat.
+pub const ON_HEAT: RGBColor = RGBColor(0xfe, 0xfe, 0xfe);
+
+/// The colours of series, distinguishable also for colour-blind readers, on light and dark ground.
+pub const SERIES: [RGBColor; 8] = [
+    RGBColor(0x2b, 0x7b, 0xc4),
+    RGBColor(0xdb, 0x7b, 0x2b),
+    RGBColor(0x2f, 0x9e, 0x6e),
+    RGBColor(0xc2, 0x4d, 0x6f),
+    RGBColor(0x8a, 0x63, 0xc9),
+    RGBColor(0x8f, 0x84, 0x2e),
+    RGBColor(0x2f, 0x9f, 0xae),
+    RGBColor(0x84, 0x8c, 0x95),
+];
+
+/// A picture's size in pixels and the size of its type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Size {
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Height of the type.
+    pub type_size: u32,
+}
+
+impl Size {
+    /// The same picture with `factor` times the pixels.
+    #[must_use]
+    pub fn times(self, factor: u32) -> Self {
+        Self { width: self.width * factor, height: self.height * factor, type_size: self.type_size * factor }
+    }
+}
+
+/// What can be drawn on any backend.
+pub trait Drawing {
+    /// Draws the picture; `scale` is how many pixels a line of width 1 takes.
+    ///
+    /// # Errors
+    /// The backend cannot draw.
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>, size: Size, scale: u32) -> Result<(), String>
+    where
+        B::ErrorType: 'static;
+}
+
+/// The picture as an `<svg>` element that fits its container, with a title and a text alternative for screen readers.
+///
+/// # Errors
+/// A picture that cannot be drawn.
+pub fn svg(drawing: &impl Drawing, size: Size, title: &str, description: &str) -> Outcome<String> {
+    fonts();
+    let mut text = String::new();
+    {
+        let area = SVGBackend::with_string(&mut text, (size.width, size.height)).into_drawing_area();
+        drawing.draw(&area, size, 1).map_err(Failure::new)?;
+        area.present().map_err(Failure::new)?;
+    }
+    // Plotters writes a fixed size and no alternative; a page needs the opposite.
+    let body = text.split_once('>').map_or("", |(_, body)| body);
+    let (title, description) = (super::escape::html(title), super::escape::html(description));
+    Ok(format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{title}\" \
+         font-family=\"system-ui, sans-serif\">\n<title>{title}</title>\n<desc>{description}</desc>{}",
+        size.width,
+        size.height,
+        body.replace(" font-family=\"sans-serif\"", "")
+    ))
+}
+
+/// The picture as the bytes of a PNG file on white, twice as fine as its nominal size.
+///
+/// # Errors
+/// A picture that cannot be drawn.
+pub fn png(drawing: &impl Drawing, size: Size) -> Outcome<Vec<u8>> {
+    fonts();
+    let fine = size.times(2);
+    let mut pixels = vec![0xff; (fine.width * fine.height * 3) as usize];
+    {
+        let area = BitMapBackend::with_buffer(&mut pixels, (fine.width, fine.height)).into_drawing_area();
+        area.fill(&WHITE).map_err(Failure::new)?;
+        drawing.draw(&area, fine, 2).map_err(Failure::new)?;
+        area.present().map_err(Failure::new)?;
+    }
+    encode_png(&pixels, fine.width, fine.height, png::ColorType::Rgb)
+}
+
+/// The bytes of a PNG file.
+///
+/// # Errors
+/// Pixels that don't fill width × height.
+pub fn encode_png(pixels: &[u8], width: u32, height: u32, color: png::ColorType) -> Outcome<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(color);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header().map_err(Failure::new)?;
+    writer.write_image_data(pixels).map_err(Failure::new)?;
+    writer.finish().map_err(Failure::new)?;
+    Ok(bytes)
+}
+
+/// Type of the given size.
+pub fn font(size: u32) -> FontDesc<'static> {
+    FontDesc::new(FontFamily::SansSerif, f64::from(size), FontStyle::Normal)
+}
+
+/// PNG needs a font of our own: the machine may have none.
+fn fonts() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let font = include_bytes!("../../assets/roboto-subset.ttf");
+        // It fails only on a damaged font, and the golden tests would show that.
+        let _ = register_font("sans-serif", FontStyle::Normal, font);
+    });
+}

@@ -1,0 +1,168 @@
+//! A matrix of fractions as a heat map: rows are true classes, columns what was given, predicted or suggested instead.
+
+use super::canvas::{self, Drawing, GRID, HEAT, INK, ON_HEAT, SOFT, Size, font};
+use crate::failure::Outcome;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// A matrix with names. Rows are expected to sum to 1 (an empty class: all zero).
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeatMap {
+    /// What the matrix is.
+    pub title: String,
+    /// What the rows are.
+    pub row_label: String,
+    /// What the columns are.
+    pub column_label: String,
+    /// Names of rows and columns.
+    pub classes: Vec<String>,
+    /// Fractions, `[row][column]`.
+    pub values: Vec<Vec<f64>>,
+}
+
+impl HeatMap {
+    /// Counts as fractions of their row.
+    pub fn from_counts(
+        title: impl Into<String>,
+        row_label: impl Into<String>,
+        column_label: impl Into<String>,
+        classes: &[String],
+        counts: &[Vec<u64>],
+    ) -> Self {
+        let fractions = |row: &Vec<u64>| {
+            let total = row.iter().sum::<u64>().max(1) as f64;
+            row.iter().map(|&count| count as f64 / total).collect()
+        };
+        Self {
+            title: title.into(),
+            row_label: row_label.into(),
+            column_label: column_label.into(),
+            classes: classes.to_vec(),
+            values: counts.iter().map(fractions).collect(),
+        }
+    }
+
+    /// The size that gives every cell room, within reason.
+    pub fn size(&self) -> Size {
+        let cell = (420 / self.classes.len().max(1)).clamp(4, 44) as u32;
+        let side = cell * self.classes.len() as u32;
+        let labels = if self.shows_names() { self.name_width() } else { 12 };
+        Size { width: labels + 34 + side, height: 34 + labels.min(96) + side, type_size: 13 }
+    }
+
+    /// As an `<svg>` element.
+    ///
+    /// # Errors
+    /// A picture that cannot be drawn.
+    pub fn svg(&self) -> Outcome<String> {
+        canvas::svg(self, self.size(), &self.title, &self.description())
+    }
+
+    /// As the bytes of a PNG file.
+    ///
+    /// # Errors
+    /// A picture that cannot be drawn.
+    pub fn png(&self) -> Outcome<Vec<u8>> {
+        canvas::png(self, self.size())
+    }
+
+    /// The picture in words: the mean diagonal and the largest confusions.
+    pub fn description(&self) -> String {
+        let k = self.classes.len();
+        let diagonal = (0..k).map(|i| self.values[i][i]).sum::<f64>() / k.max(1) as f64;
+        let mut off: Vec<(f64, usize, usize)> = (0..k)
+            .flat_map(|i| (0..k).map(move |j| (i, j)))
+            .filter(|(i, j)| i != j)
+            .map(|(i, j)| (self.values[i][j], i, j))
+            .collect();
+        off.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        let largest = off
+            .iter()
+            .take(3)
+            .filter(|(value, ..)| *value > 0.0)
+            .map(|(value, i, j)| format!("{} as {} {:.1} %", self.classes[*i], self.classes[*j], 100.0 * value));
+        let largest: Vec<String> = largest.collect();
+        let mut text = format!(
+            "Rows: {}; columns: {}. Diagonal {:.1} % on average.",
+            self.row_label,
+            self.column_label,
+            100.0 * diagonal
+        );
+        if !largest.is_empty() {
+            text.push_str(&format!(" Largest off the diagonal: {}.", largest.join(", ")));
+        }
+        text
+    }
+
+    fn shows_names(&self) -> bool {
+        self.classes.len() <= 40
+    }
+
+    /// Room for the longest name, by the average width of a letter.
+    fn name_width(&self) -> u32 {
+        let longest = self.classes.iter().map(|name| shortened(name).chars().count()).max().unwrap_or(1);
+        14 + 7 * longest as u32
+    }
+}
+
+impl Drawing for HeatMap {
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>, size: Size, scale: u32) -> Result<(), String>
+    where
+        B::ErrorType: 'static,
+    {
+        let words = |error: DrawingAreaErrorKind<B::ErrorType>| error.to_string();
+        let (k, scale) = (self.classes.len(), scale as i32);
+        let names = scale * if self.shows_names() { self.name_width() as i32 } else { 12 };
+        let (left, top) = (names + 26 * scale, 28 * scale);
+        let cell = (size.width as i32 - left - 8 * scale) / k.max(1) as i32;
+        let style = |color: RGBColor, h, v| font(size.type_size).color(&color).pos(Pos::new(h, v));
+        for (i, row) in self.values.iter().enumerate() {
+            for (j, &value) in row.iter().enumerate() {
+                let corner = (left + j as i32 * cell, top + i as i32 * cell);
+                let value = if value.is_finite() { value.clamp(0.0, 1.0) } else { 0.0 };
+                let gap = i32::from(cell > 10 * scale) * scale;
+                let far = (corner.0 + cell - gap, corner.1 + cell - gap);
+                // The root brings out the small fractions that matter off the diagonal.
+                let heat = HEAT.mix(0.04 + 0.92 * value.sqrt());
+                area.draw(&Rectangle::new([corner, far], heat.filled())).map_err(words)?;
+                if cell >= 26 * scale && value >= 0.005 {
+                    let color = if value.sqrt() > 0.6 { ON_HEAT } else { INK };
+                    let small = font(size.type_size * 11 / 13).color(&color).pos(Pos::new(HPos::Center, VPos::Center));
+                    let middle = (corner.0 + cell / 2, corner.1 + cell / 2);
+                    area.draw(&Text::new(format!("{:.0}", 100.0 * value), middle, small)).map_err(words)?;
+                }
+            }
+        }
+        if self.shows_names() {
+            let every = if cell >= 14 * scale { 1 } else { 2 };
+            for (i, name) in self.classes.iter().enumerate().step_by(every) {
+                let name = shortened(&crate::terminal::plain(name));
+                let middle = i as i32 * cell + cell / 2;
+                let place = (left - 6 * scale, top + middle);
+                area.draw(&Text::new(name.clone(), place, style(INK, HPos::Right, VPos::Center))).map_err(words)?;
+                let below = (left + middle, top + k as i32 * cell + 6 * scale);
+                if name.chars().count() as i32 * 7 * scale <= cell {
+                    area.draw(&Text::new(name, below, style(INK, HPos::Center, VPos::Top))).map_err(words)?;
+                } else {
+                    let turned = font(size.type_size).transform(FontTransform::Rotate270).color(&INK);
+                    let turned = turned.pos(Pos::new(HPos::Right, VPos::Center));
+                    area.draw(&Text::new(name, below, turned)).map_err(words)?;
+                }
+            }
+        }
+        let heading = format!("{} in %", self.column_label);
+        area.draw(&Text::new(heading, (left, top - 8 * scale), style(SOFT, HPos::Left, VPos::Bottom)))
+            .map_err(words)?;
+        let side =
+            font(size.type_size).transform(FontTransform::Rotate270).color(&SOFT).pos(Pos::new(HPos::Right, VPos::Top));
+        area.draw(&Text::new(self.row_label.clone(), (4 * scale, top), side)).map_err(words)?;
+        let frame = [(left, top), (left + k as i32 * cell, top + k as i32 * cell)];
+        area.draw(&Rectangle::new(frame, GRID.stroke_width(scale as u32))).map_err(words)
+    }
+}
+
+/// A name short enough for the margin.
+fn shortened(name: &str) -> String {
+    if name.chars().count() <= 16 { name.to_owned() } else { name.chars().take(15).chain(['…']).collect() }
+}

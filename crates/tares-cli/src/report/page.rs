@@ -1,0 +1,324 @@
+//! The page: one HTML file with everything inside, readable on a phone, in the dark and by a screen reader.
+//!
+//! [`document`] is the frame that every page of the program shares; [`page`] fills it for runs.
+
+use super::curves::{Curves, Series};
+use super::escape;
+use super::gallery;
+use super::heat_map::HeatMap;
+use super::summary::{Summary, accuracy_table, in_order, precision_table};
+use super::table::Table;
+use crate::failure::{Failure, Outcome};
+use crate::record::{EpochRecord, RunRecord};
+use crate::terminal::plain;
+use minijinja::value::Value;
+use minijinja::{Environment, context};
+
+/// The style sheet of every page.
+pub const STYLE: &str = include_str!("../../templates/style.css");
+
+/// A whole HTML document around a body that is already HTML. The page may load nothing: its policy forbids it.
+///
+/// # Errors
+/// The template is broken.
+pub fn document(title: &str, body: &str, more_style: &str, script: &str) -> Outcome<String> {
+    render(
+        "document.html",
+        include_str!("../../templates/document.html"),
+        context! {
+            title => plain(title),
+            version => env!("CARGO_PKG_VERSION"),
+            style => Value::from_safe_string(STYLE.to_owned()),
+            more_style => Value::from_safe_string(more_style.to_owned()),
+            body => Value::from_safe_string(body.to_owned()),
+            script => Value::from_safe_string(script.to_owned()),
+        },
+    )
+}
+
+/// Fills a template whose values are escaped unless marked safe.
+///
+/// # Errors
+/// The template is broken, or a value is missing.
+pub fn render(name: &str, template: &str, values: Value) -> Outcome<String> {
+    let mut templates = Environment::new();
+    templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
+    // Our own escape also makes control characters visible.
+    templates.set_formatter(|out, state, value| {
+        if value.is_safe() || value.as_str().is_none() {
+            return minijinja::escape_formatter(out, state, value);
+        }
+        out.write_str(&escape::html(value.as_str().unwrap_or_default())).map_err(minijinja::Error::from)
+    });
+    templates.add_template(name, template).map_err(Failure::new)?;
+    templates.get_template(name).and_then(|template| template.render(values)).map_err(Failure::new)
+}
+
+/// The report of some runs, as one HTML file.
+///
+/// # Errors
+/// There is no run with an epoch, or a picture cannot be drawn.
+pub fn page(title: &str, runs: &[RunRecord]) -> Outcome<String> {
+    let rows: Vec<Summary> = runs.iter().filter_map(Summary::of).collect();
+    let body = render(
+        "report.html",
+        include_str!("../../templates/report.html"),
+        context! {
+            title => title,
+            lead => lead(runs),
+            tables => tables(&rows),
+            table_note => table_note(&rows),
+            curve_sections => curve_sections(runs)?,
+            maps => maps(runs)?,
+            per_class => per_class(runs),
+            galleries => galleries(runs),
+            facts => facts(runs),
+        },
+    )?;
+    document(title, &body, "", "")
+}
+
+/// A quantity of an epoch that is drawn over epochs.
+pub struct Quantity {
+    /// Its name in file names.
+    pub file: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+    /// One sentence on how to read it.
+    pub note: &'static str,
+    /// Its value in an epoch.
+    pub value: fn(&EpochRecord) -> Option<f64>,
+}
+
+/// What is drawn over epochs, in the order of the page.
+pub const QUANTITIES: [Quantity; 3] = [
+    Quantity {
+        file: "test-accuracy",
+        title: "Test accuracy",
+        note: "The line is the mean over seeds, the shade one standard deviation.",
+        value: |epoch| epoch.test_accuracy,
+    },
+    Quantity {
+        file: "label-precision",
+        title: "Label precision",
+        note: "Of the samples a method trained on, the part whose label is right.",
+        value: |epoch| epoch.label_precision,
+    },
+    Quantity {
+        file: "kept",
+        title: "Kept samples",
+        note: "The part of the training samples that carried gradient.",
+        value: |epoch| Some(epoch.kept_fraction),
+    },
+];
+
+/// One picture per noise: its name, and a curve per method.
+pub fn curves(runs: &[RunRecord], quantity: &Quantity) -> Vec<(String, Curves)> {
+    let noises = in_order(runs.iter().map(noise_name));
+    let picture = |noise: String| {
+        let here: Vec<&RunRecord> = runs.iter().filter(|run| noise_name(run) == noise).collect();
+        let methods = in_order(here.iter().map(|run| run.manifest.method.clone()));
+        let series = methods.into_iter().map(|method| {
+            let same = here.iter().filter(|run| run.manifest.method == method);
+            let values: Vec<Vec<Option<f64>>> =
+                same.map(|run| run.epochs.iter().map(quantity.value).collect()).collect();
+            Series::over(plain(&method), &values)
+        });
+        let title = format!("{}, {noise}", quantity.title);
+        let curves = Curves { title, y_label: quantity.title.to_owned(), series: series.collect() };
+        (noise, curves)
+    };
+    noises.into_iter().map(picture).filter(|(_, curves)| !curves.is_empty()).collect()
+}
+
+/// `symmetric:0.5`, or `none`.
+pub fn noise_name(run: &RunRecord) -> String {
+    match &run.manifest.noise {
+        Some(noise) => noise.name.clone(),
+        None => "none".to_owned(),
+    }
+}
+
+/// The first run of every method and noise: matrices and galleries of all seeds would tell the same five times.
+pub fn representatives(runs: &[RunRecord]) -> Vec<&RunRecord> {
+    let mut seen = Vec::new();
+    runs.iter()
+        .filter(|run| {
+            let key = (run.manifest.method.clone(), noise_name(run));
+            let new = !seen.contains(&key);
+            seen.push(key);
+            new
+        })
+        .collect()
+}
+
+/// Confusion on the test part, and the noise that was put in: what is drawn of a run.
+pub fn matrices(run: &RunRecord) -> Vec<(&'static str, HeatMap)> {
+    let classes = &run.manifest.data.classes;
+    let mut maps = Vec::new();
+    if let Some(result) = run.manifest.result.as_ref().filter(|result| !result.confusion.is_empty()) {
+        let title = format!("Confusion: {}, {}", run.manifest.method, noise_name(run));
+        maps.push(("confusion", HeatMap::from_counts(title, "true class", "predicted", classes, &result.confusion)));
+    }
+    if let Some(noise) = run.manifest.noise.as_ref().filter(|noise| !noise.matrix.is_empty()) {
+        let title = format!("Noise put in: {}", noise_name(run));
+        maps.push(("transition", HeatMap::from_counts(title, "true class", "given label", classes, &noise.matrix)));
+    }
+    maps
+}
+
+fn lead(runs: &[RunRecord]) -> String {
+    let Some(first) = runs.first() else { return String::new() };
+    let data = in_order(runs.iter().map(|run| run.manifest.data.source.clone())).join(", ");
+    let methods = in_order(runs.iter().map(|run| run.manifest.method.clone())).len();
+    let mut text = format!(
+        "{data}: {} training samples in {} classes. {} of {}, {} of training in all.",
+        first.manifest.data.train_rows,
+        first.manifest.data.classes.len(),
+        counted(runs.len(), "run"),
+        counted(methods, "method"),
+        duration(runs.iter().flat_map(|run| &run.epochs).map(|epoch| epoch.seconds).sum()),
+    );
+    if let Some(noise) = first.manifest.noise.as_ref().filter(|_| in_order(runs.iter().map(noise_name)).len() == 1) {
+        text.push_str(&format!(" {:.1} % of the training labels are wrong.", 100.0 * noise.realised));
+    }
+    text
+}
+
+fn tables(rows: &[Summary]) -> Vec<Value> {
+    let mut tables = vec![accuracy_table(rows)];
+    if rows.iter().any(|row| row.label_precision_last10.is_some()) {
+        tables.push(precision_table(rows));
+    }
+    tables.iter().map(table_value).collect()
+}
+
+fn table_value(table: &Table) -> Value {
+    let cells = |r: usize, cells: &[Option<super::table::Cell>]| -> Vec<Option<Value>> {
+        let shown = |(c, cell): (usize, &Option<super::table::Cell>)| {
+            cell.map(|cell| {
+                context! {
+                    mean => format!("{:.2}", cell.mean),
+                    std => cell.std.map(|std| format!("{std:.2}")),
+                    best => table.is_best(r, c),
+                }
+            })
+        };
+        cells.iter().enumerate().map(shown).collect()
+    };
+    let rows: Vec<Value> = (table.rows.iter().enumerate())
+        .map(|(r, (name, row))| context! { name => name, cells => cells(r, row) })
+        .collect();
+    context! { title => &table.title, corner => &table.corner, columns => &table.columns, rows => rows }
+}
+
+fn table_note(rows: &[Summary]) -> String {
+    let seeds = in_order(rows.iter().map(|row| row.seed)).len();
+    match seeds {
+        0 | 1 => "One seed; the best of a column is green.".to_owned(),
+        n => format!("Mean ± standard deviation over {n} seeds; the best of a column is green."),
+    }
+}
+
+fn curve_sections(runs: &[RunRecord]) -> Outcome<Vec<Value>> {
+    let mut sections = Vec::new();
+    for quantity in &QUANTITIES {
+        let pictures = curves(runs, quantity);
+        let several = pictures.len() > 1;
+        let mut figures = Vec::new();
+        for (noise, picture) in &pictures {
+            figures.push(context! {
+                caption => several.then_some(noise),
+                wide => Value::from_safe_string(picture.svg(Curves::WIDE)?),
+                narrow => Value::from_safe_string(picture.svg(Curves::NARROW)?),
+                words => picture.description(),
+            });
+        }
+        if !figures.is_empty() {
+            sections.push(context! { title => quantity.title, note => quantity.note, figures => figures });
+        }
+    }
+    Ok(sections)
+}
+
+fn maps(runs: &[RunRecord]) -> Outcome<Vec<Value>> {
+    let mut values = Vec::new();
+    let mut drawn = Vec::new();
+    for (kind, map) in representatives(runs).into_iter().flat_map(matrices) {
+        // The noise of a setting is the same for all its methods: drawn once.
+        if kind == "transition" && drawn.contains(&map.title) {
+            continue;
+        }
+        drawn.push(map.title.clone());
+        values.push(context! {
+            title => &map.title,
+            svg => Value::from_safe_string(map.svg()?),
+            words => map.description(),
+        });
+    }
+    Ok(values)
+}
+
+fn per_class(runs: &[RunRecord]) -> Vec<Value> {
+    let mut values = Vec::new();
+    for run in representatives(runs) {
+        let Some(result) = run.manifest.result.as_ref().filter(|result| !result.confusion.is_empty()) else { continue };
+        let classes: Vec<Value> = (result.confusion.iter().enumerate().zip(&run.manifest.data.classes))
+            .map(|((i, row), name)| {
+                let total = row.iter().sum::<u64>().max(1);
+                context! { name => name, percent => format!("{:.1}", 100.0 * row[i] as f64 / total as f64) }
+            })
+            .collect();
+        values.push(context! { title => format!("{}, {}", run.manifest.method, noise_name(run)), classes => classes });
+    }
+    values
+}
+
+fn galleries(runs: &[RunRecord]) -> Vec<Value> {
+    (representatives(runs).into_iter().filter(|run| !run.gallery.is_empty()))
+        .map(|run| {
+            context! {
+                title => format!("{}, {}", run.manifest.method, noise_name(run)),
+                cards => Value::from_safe_string(gallery::cards(&run.gallery)),
+            }
+        })
+        .collect()
+}
+
+fn facts(runs: &[RunRecord]) -> Vec<(String, String)> {
+    let all =
+        |name: &str, of: &dyn Fn(&RunRecord) -> String| (name.to_owned(), in_order(runs.iter().map(of)).join(", "));
+    vec![
+        all("data", &|run| format!("{} (hash {})", run.manifest.data.source, run.manifest.data.hash)),
+        all("network", &|run| format!("{} ({} parameters)", run.manifest.network, run.manifest.parameters)),
+        all("epochs", &|run| run.manifest.epochs.to_string()),
+        all("seeds", &|run| run.manifest.seed.to_string()),
+        all("noise rate told to the method", &|run| match &run.manifest.rate {
+            Some(rate) => format!("{:.3} ({})", rate.value, rate.source),
+            None => "none".to_owned(),
+        }),
+        all("noise found in the labels", &|run| match &run.manifest.noise {
+            Some(noise) => format!("{:.3}", noise.realised),
+            None => "unknown".to_owned(),
+        }),
+        all("machine", &|run| {
+            let machine = &run.manifest.machine;
+            format!("{}, {}, device {}", machine.system, counted(machine.cores, "core"), machine.device)
+        }),
+        all("tares", &|run| run.manifest.version.clone()),
+        all("begun", &|run| run.manifest.started.clone()),
+    ]
+}
+
+fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+/// Seconds as people say them.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        s if s < 60.0 => format!("{s:.1} s"),
+        s if s < 3600.0 => format!("{} min {:.0} s", (s / 60.0).floor(), (s % 60.0).floor()),
+        s => format!("{} h {:.0} min", (s / 3600.0).floor(), ((s % 3600.0) / 60.0).floor()),
+    }
+}

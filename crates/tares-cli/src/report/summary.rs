@@ -1,0 +1,113 @@
+//! One row per run, and the table of means over seeds that is made from them.
+
+use super::table::{Cell, Table};
+use crate::failure::{Failure, Outcome};
+use crate::record::RunRecord;
+use serde::{Deserialize, Serialize};
+
+/// A finished run in one row: the columns of `summary.csv`, in its order. Accuracies are fractions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How it was trained.
+    pub method: String,
+    /// The kind of label noise, `none` without one.
+    pub noise: String,
+    /// Its rate.
+    pub rate: f64,
+    /// The seed.
+    pub seed: u64,
+    /// Epochs trained.
+    pub epochs: usize,
+    /// Mean test accuracy over the last ten epochs.
+    pub test_accuracy_last10: f64,
+    /// The best test accuracy of any epoch.
+    pub test_accuracy_best: f64,
+    /// Mean part of right labels among the samples trained on, over the last ten epochs; unknown without the truth.
+    pub label_precision_last10: Option<f64>,
+    /// Time of training.
+    pub seconds: f64,
+    /// The noise as it was typed, for headings: `symmetric:0.5`.
+    #[serde(skip)]
+    pub noise_name: String,
+}
+
+impl Summary {
+    /// The row of a run, if it has an epoch.
+    pub fn of(run: &RunRecord) -> Option<Self> {
+        let accuracies: Vec<f64> = run.epochs.iter().filter_map(|epoch| epoch.test_accuracy).collect();
+        let precisions: Vec<f64> = run.epochs.iter().filter_map(|epoch| epoch.label_precision).collect();
+        let (noise, rate) = match &run.manifest.noise {
+            Some(noise) => (noise.kind.clone(), noise.rate),
+            None => ("none".to_owned(), 0.0),
+        };
+        let noise_name = super::page::noise_name(run);
+        Some(Self {
+            method: run.manifest.method.clone(),
+            noise,
+            rate,
+            seed: run.manifest.seed,
+            epochs: run.epochs.len(),
+            test_accuracy_last10: mean_of_last(&accuracies, 10)?,
+            test_accuracy_best: accuracies.iter().copied().fold(f64::MIN, f64::max),
+            label_precision_last10: mean_of_last(&precisions, 10),
+            seconds: run.epochs.iter().map(|epoch| epoch.seconds).sum(),
+            noise_name,
+        })
+    }
+}
+
+/// `summary.csv`.
+///
+/// # Errors
+/// A row cannot be written as CSV.
+pub fn csv(rows: &[Summary]) -> Outcome<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer
+            .serialize(Summary { method: super::escape::csv_text(&row.method), ..row.clone() })
+            .map_err(Failure::new)?;
+    }
+    String::from_utf8(writer.into_inner().map_err(Failure::new)?).map_err(Failure::new)
+}
+
+/// Methods down, noises across, mean ± sample std over seeds of the last-10-epoch accuracy in per cent.
+pub fn accuracy_table(rows: &[Summary]) -> Table {
+    grid(rows, "Test accuracy (%), mean of the last 10 epochs", |row| Some(100.0 * row.test_accuracy_last10))
+}
+
+/// The same for label precision.
+pub fn precision_table(rows: &[Summary]) -> Table {
+    grid(rows, "Label precision (%), mean of the last 10 epochs", |row| row.label_precision_last10.map(|p| 100.0 * p))
+}
+
+fn grid(rows: &[Summary], title: &str, value: impl Fn(&Summary) -> Option<f64>) -> Table {
+    let methods = in_order(rows.iter().map(|row| row.method.clone()));
+    let noises = in_order(rows.iter().map(|row| row.noise_name.clone()));
+    let cells = methods
+        .iter()
+        .map(|method| {
+            let cell = |noise: &String| {
+                let chosen = rows.iter().filter(|row| row.method == *method && row.noise_name == *noise);
+                Cell::over(&chosen.filter_map(&value).collect::<Vec<_>>())
+            };
+            (method.clone(), noises.iter().map(cell).collect())
+        })
+        .collect();
+    Table { title: title.to_owned(), corner: "method".to_owned(), columns: noises, rows: cells }
+}
+
+/// The different values, in the order they first appear.
+pub fn in_order<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    values.fold(Vec::new(), |mut seen, value| {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+        seen
+    })
+}
+
+/// The mean of the last `k` values, of all when there are fewer.
+pub fn mean_of_last(values: &[f64], k: usize) -> Option<f64> {
+    let last = &values[values.len().saturating_sub(k)..];
+    (!last.is_empty()).then(|| last.iter().sum::<f64>() / last.len() as f64)
+}

@@ -1,0 +1,193 @@
+//! What reaches the terminal: results on stdout, progress and notes on stderr, nothing that could drive the terminal.
+//!
+//! Class names, file names and cells are data. [`plain`] makes control characters visible instead of sending them on.
+
+use crate::failure::{Failure, Outcome};
+use anstyle::{AnsiColor, Style};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
+
+/// How a command speaks: chosen once from `--quiet`, `--json`, `NO_COLOR` and what stdout and stderr are.
+#[derive(Clone, Debug)]
+pub struct Screen {
+    /// Results as JSON instead of text.
+    pub json: bool,
+    /// No notes and no progress.
+    pub quiet: bool,
+    /// Escape codes on stdout.
+    pub color: bool,
+    /// Escape codes and moving bars on stderr.
+    pub live: bool,
+    /// Columns of the terminal.
+    pub width: usize,
+}
+
+impl Screen {
+    /// Looks at the environment once.
+    pub fn new(json: bool, quiet: bool) -> Self {
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let (_, columns) = console_size();
+        Self {
+            json,
+            quiet,
+            color: io::stdout().is_terminal() && !no_color && !dumb && !json,
+            live: io::stderr().is_terminal() && !dumb && !quiet,
+            width: columns,
+        }
+    }
+
+    /// A line of the result, on stdout. Silent under `--json`, where [`Self::result`] speaks.
+    ///
+    /// # Errors
+    /// Stdout cannot be written.
+    pub fn line(&self, text: impl AsRef<str>) -> Outcome<()> {
+        if self.json {
+            return Ok(());
+        }
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}", text.as_ref())?;
+        Ok(out.flush()?)
+    }
+
+    /// The result as one JSON document, on stdout. Silent without `--json`.
+    ///
+    /// # Errors
+    /// Stdout cannot be written.
+    pub fn result(&self, value: &impl serde::Serialize) -> Outcome<()> {
+        if !self.json {
+            return Ok(());
+        }
+        let text = serde_json::to_string_pretty(value).map_err(Failure::new)?;
+        let mut out = io::stdout().lock();
+        writeln!(out, "{text}")?;
+        Ok(out.flush()?)
+    }
+
+    /// A note on stderr: what was chosen, what was found. Silent under `--quiet`.
+    pub fn note(&self, text: impl AsRef<str>) {
+        if !self.quiet {
+            // A closed stderr must not stop the work.
+            let _ = writeln!(io::stderr().lock(), "{}", text.as_ref());
+        }
+    }
+
+    /// A warning on stderr, also under `--quiet`.
+    pub fn warning(&self, text: impl AsRef<str>) {
+        let _ = writeln!(io::stderr().lock(), "{}: {}", self.paint_err("warning", WARNING), text.as_ref());
+    }
+
+    /// `text` in `style` if stdout shows colours.
+    pub fn paint<'a>(&self, text: &'a str, style: Style) -> Cow<'a, str> {
+        paint(text, style, self.color)
+    }
+
+    /// `text` in `style` if stderr shows colours.
+    pub fn paint_err<'a>(&self, text: &'a str, style: Style) -> Cow<'a, str> {
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        paint(text, style, self.live && !no_color)
+    }
+
+    /// Where progress bars are drawn: stderr, or nowhere when nobody watches.
+    pub fn bars(&self) -> MultiProgress {
+        let target = if self.live { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
+        MultiProgress::with_draw_target(target)
+    }
+}
+
+/// Titles of tables.
+pub const TITLE: Style = Style::new().bold();
+/// The best of a column.
+pub const BEST: Style = AnsiColor::Green.on_default().bold();
+/// What matters less.
+pub const FAINT: Style = Style::new().dimmed();
+/// Warnings.
+pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+/// Errors.
+pub const ERROR: Style = AnsiColor::Red.on_default().bold();
+
+/// Prints a failure once, on stderr.
+pub fn print_failure(failure: &Failure) {
+    if matches!(failure, Failure::BrokenPipe) {
+        return;
+    }
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let word = if matches!(failure, Failure::Interrupted { .. }) { "tares" } else { "error" };
+    let word = paint(word, ERROR, io::stderr().is_terminal() && !no_color);
+    let body = failure.to_string();
+    let lines: Vec<String> = body.split('\n').map(|line| plain(line).into_owned()).collect();
+    let _ = writeln!(io::stderr().lock(), "{word}: {}", lines.join("\n"));
+}
+
+/// A progress bar for `epochs` epochs of a run called `name`; its message is the latest test accuracy.
+pub fn epoch_bar(bars: &MultiProgress, name: &str, width: usize, epochs: u64) -> ProgressBar {
+    let bar = bars.add(ProgressBar::new(epochs));
+    let style = ProgressStyle::with_template(&format!("  {{prefix:<{width}}} {{bar:28}} {{pos:>4}}/{{len}}  {{msg}}"))
+        .expect("a fixed template")
+        .progress_chars("━╸ ");
+    bar.set_style(style);
+    bar.set_prefix(plain(name).into_owned());
+    bar
+}
+
+/// A bar for work whose length may be unknown (reading, downloading).
+pub fn work_bar(bars: &MultiProgress, what: &str) -> ProgressBar {
+    let bar = bars.add(ProgressBar::new_spinner());
+    bar.set_style(ProgressStyle::with_template("  {spinner} {prefix} {msg}").expect("a fixed template"));
+    bar.set_prefix(plain(what).into_owned());
+    bar.enable_steady_tick(Duration::from_millis(120));
+    bar
+}
+
+/// Text from people and files, safe to print: control characters, bidirectional overrides and other invisible
+/// format characters become `\u{…}`.
+///
+/// ```
+/// assert_eq!(tares_cli::terminal::plain("cat\u{1b}[2J"), "cat\\u{1b}[2J");
+/// ```
+pub fn plain(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(unprintable) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().fold(String::new(), |mut safe, c| {
+        if unprintable(c) {
+            safe.extend(c.escape_unicode())
+        } else {
+            safe.push(c)
+        }
+        safe
+    }))
+}
+
+/// Characters that steer a terminal or reorder its line.
+fn unprintable(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn paint(text: &str, style: Style, color: bool) -> Cow<'_, str> {
+    if color { Cow::Owned(format!("{style}{text}{style:#}")) } else { Cow::Borrowed(text) }
+}
+
+/// Rows and columns of the terminal; 24 × 100 when there is none.
+fn console_size() -> (usize, usize) {
+    let term = console::Term::stdout();
+    match term.size_checked() {
+        Some((rows, columns)) => (rows.into(), columns.into()),
+        None => (24, 100),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_become_visible() {
+        assert_eq!(plain("a\u{7}b\r\n\u{9b}"), "a\\u{7}b\\u{d}\\u{a}\\u{9b}");
+        assert_eq!(plain("\u{202e}abc"), "\\u{202e}abc");
+        assert!(matches!(plain("Käse 猫 ±"), Cow::Borrowed("Käse 猫 ±")));
+    }
+}

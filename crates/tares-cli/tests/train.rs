@@ -1,0 +1,214 @@
+//! `tares train`: what it leaves behind, how it stops and goes on, what it refuses.
+
+mod program;
+
+use program::{epochs, flowers, json, ran, start, tares_in, wait_until};
+use std::path::Path;
+use std::process::Command;
+
+const SHORT: [&str; 10] =
+    ["train", "digits", "--noise", "symmetric:0.5", "--noise-rate", "known", "--epochs", "3", "--out", "run"];
+
+/// The parts of a command line, with some more.
+fn with<'a>(base: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [base, more].concat()
+}
+
+#[test]
+fn a_run_directory_holds_everything() {
+    let place = tempfile::tempdir().unwrap();
+    let (out, notes) = tares_in(place.path(), &SHORT).ends(0);
+    assert!(out.contains("test accuracy") && out.contains("suspects"), "{out}");
+    assert!(notes.contains("network mlp:256-256") && notes.contains("noise rate 0.500"), "{notes}");
+    let run = place.path().join("run");
+    for file in [
+        "spec.toml",
+        "manifest.json",
+        "epochs.jsonl",
+        "samples.parquet",
+        "gallery.json",
+        "suspects.csv",
+        "model.safetensors",
+        "model.json",
+        "report.html",
+    ] {
+        assert!(run.join(file).is_file(), "{file}");
+    }
+    assert!(!run.join("checkpoint.bin").exists());
+    assert_eq!(epochs(&run).len(), 3);
+    let manifest = json(&run.join("manifest.json"));
+    assert_eq!(manifest["state"], "finished");
+    assert_eq!(manifest["method"], "npcl");
+    assert_eq!(manifest["data"]["train_rows"], 3823);
+    let realised = manifest["noise"]["realised"].as_f64().unwrap();
+    assert!((realised - 0.5).abs() < 0.03, "{realised}");
+    let suspects = std::fs::read_to_string(run.join("suspects.csv")).unwrap();
+    assert!(suspects.starts_with("index,id,given,suggested,score,reason\n"), "{}", &suspects[..200]);
+    let spec = std::fs::read_to_string(run.join("spec.toml")).unwrap();
+    for key in ["version = 1", "network = \"mlp:256-256\"", "batch = 128", "seed = 1", "lr = 0.001"] {
+        assert!(spec.contains(key), "{key} not in\n{spec}");
+    }
+    // Parquet begins and ends with its magic.
+    let samples = std::fs::read(run.join("samples.parquet")).unwrap();
+    assert!(samples.starts_with(b"PAR1") && samples.ends_with(b"PAR1"));
+}
+
+#[test]
+fn its_spec_repeats_a_run_exactly() {
+    let place = tempfile::tempdir().unwrap();
+    tares_in(place.path(), &SHORT).success();
+    tares_in(place.path(), &["train", "--spec", "run/spec.toml", "--out", "again"]).success();
+    assert_eq!(epochs(&place.path().join("run")), epochs(&place.path().join("again")));
+}
+
+#[test]
+fn a_taken_directory_is_refused_and_can_be_overwritten() {
+    let place = tempfile::tempdir().unwrap();
+    tares_in(place.path(), &SHORT).success();
+    let error = tares_in(place.path(), &SHORT).fails(2);
+    assert!(error.contains("run: this directory already holds a run") && error.contains("--resume"), "{error}");
+    tares_in(place.path(), &with(&SHORT, &["--overwrite"])).success();
+    // Going on with a finished run changes nothing.
+    tares_in(place.path(), &["train", "--resume", "--out", "run"]).success();
+    assert_eq!(epochs(&place.path().join("run")).len(), 3);
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_keeps_a_checkpoint_and_resuming_gives_the_same_epochs() {
+    let place = tempfile::tempdir().unwrap();
+    let long = ["train", "digits", "--noise", "pair:0.35", "--noise-rate", "known", "--epochs", "40", "--out"];
+    let child = start(place.path(), &with(&long, &["stopped"]));
+    let stopped = place.path().join("stopped");
+    wait_until("an epoch", || stopped.join("epochs.jsonl").exists());
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let notes = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{notes}");
+    assert!(notes.contains("tares train --resume --out stopped"), "{notes}");
+    assert!(stopped.join("checkpoint.bin").is_file());
+    let before = epochs(&stopped).len();
+    assert!(before < 40, "it was to be stopped in the middle");
+    let error = tares_in(place.path(), &["predict", "stopped", "digits"]).fails(2);
+    assert!(error.contains("finish the run first"), "{error}");
+
+    let (_, notes) = tares_in(place.path(), &["train", "--resume", "--out", "stopped"]).ends(0);
+    assert!(notes.contains(&format!("going on after epoch {before}")), "{notes}");
+    tares_in(place.path(), &with(&long, &["whole"])).success();
+    assert_eq!(epochs(&stopped), epochs(&place.path().join("whole")));
+    let suspects = |run: &str| std::fs::read(place.path().join(run).join("suspects.csv")).unwrap();
+    assert_eq!(suspects("stopped"), suspects("whole"));
+}
+
+#[test]
+fn a_second_process_is_told_that_the_first_is_at_work() {
+    let place = tempfile::tempdir().unwrap();
+    let long = ["train", "digits", "--method", "standard", "--epochs", "4000", "--out", "run"];
+    let mut first = start(place.path(), &long);
+    wait_until("an epoch", || place.path().join("run/epochs.jsonl").exists());
+    let error = tares_in(place.path(), &long).fails(2);
+    assert!(error.contains(&format!("process {} is at work", first.id())), "{error}");
+    assert!(error.contains("--out"), "{error}");
+    first.kill().unwrap();
+    first.wait().unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_is_one_clear_error_and_nothing_looks_finished() {
+    let place = tempfile::tempdir().unwrap();
+    let mut command = Command::new("sh");
+    // Files may grow to 40 blocks of 512 bytes; without its signal that is an error like a full disk.
+    command.current_dir(place.path()).args(["-c", "trap '' XFSZ; ulimit -f 40; exec \"$0\" \"$@\""]);
+    command.arg(env!("CARGO_BIN_EXE_tares")).args(SHORT);
+    let error = ran(command).fails(2);
+    assert!(error.contains("cannot write: file too large") && error.contains("free some space"), "{error}");
+    assert_eq!(json(&place.path().join("run/manifest.json"))["state"], "unfinished");
+    assert!(!place.path().join("run/model.safetensors").exists());
+    // With room again, the run can be gone on with.
+    tares_in(place.path(), &["train", "--resume", "--out", "run"]).success();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_read_only_place_is_one_clear_error() {
+    let place = tempfile::tempdir().unwrap();
+    // Nobody may write below /sys, not even root.
+    let error = tares_in(place.path(), &["train", "digits", "--epochs", "1", "--out", "/sys/kernel/tares"]).fails(2);
+    assert!(error.contains("/sys/kernel/tares: cannot create the directory"), "{error}");
+    assert!(error.contains("choose a directory you may write to"), "{error}");
+}
+
+#[test]
+fn mistakes_say_the_way_out() {
+    let place = tempfile::tempdir().unwrap();
+    let error = |arguments: &[&str]| tares_in(place.path(), arguments).fails(2);
+    let unknown = error(&["train", "digits", "--method", "npcll"]);
+    assert!(unknown.contains("unknown method 'npcll': did you mean npcl?"), "{unknown}");
+    let rate = error(&["train", "digits", "--noise-rate", "1.2"]);
+    assert!(rate.contains("noise rate must be a number in [0, 1), auto or known, got 1.2"), "{rate}");
+    let data = error(&["train", "digit", "--epochs", "1"]);
+    assert!(data.contains("digit") && data.contains("did you mean the built-in data set digits?"), "{data}");
+    let device = error(&["train", "digits", "--device", "cudda"]);
+    assert!(device.contains("unknown device 'cudda': did you mean cuda?"), "{device}");
+    let network = error(&["train", "digits", "--network", "cnn9", "--epochs", "1"]);
+    assert!(network.contains("cnn9"), "{network}");
+    let resume = error(&["train", "--resume", "--out", "nowhere"]);
+    assert!(resume.contains("no run to go on with"), "{resume}");
+}
+
+#[test]
+fn a_spec_with_a_wrong_key_or_version_says_where() {
+    let place = tempfile::tempdir().unwrap();
+    let spec = place.path().join("spec.toml");
+    let attempt = |text: &str| {
+        std::fs::write(&spec, text).unwrap();
+        tares_in(place.path(), &["train", "--spec", "spec.toml", "--out", "x"]).fails(2)
+    };
+    let error = attempt("version = 1\ndata = \"digits\"\n[plan]\nepochs = 1\nbacth = 3\n");
+    assert!(error.contains("spec.toml: line 5, column 1: unknown field `bacth`"), "{error}");
+    let error = attempt("version = 0\ndata = \"digits\"\n");
+    assert!(error.contains("version must be 1, got 0") && error.contains("change it to"), "{error}");
+    let error = attempt("version = 9\ndata = \"digits\"\n");
+    assert!(error.contains("update tares"), "{error}");
+}
+
+#[test]
+fn a_table_of_ones_own_needs_one_command() {
+    let place = tempfile::tempdir().unwrap();
+    flowers(place.path(), 300, ["iris", "rose", "tulip"]);
+    let arguments = ["train", "flowers.csv", "--label", "species", "--epochs", "20", "--json"];
+    let result = tares_in(place.path(), &arguments).json();
+    assert_eq!(result["run"], "runs/flowers-npcl");
+    let accuracy = result["manifest"]["result"]["test_accuracy_last10"].as_f64().unwrap();
+    assert!(accuracy > 0.95, "{accuracy}");
+    let rate = result["manifest"]["rate"]["value"].as_f64().unwrap();
+    assert!(rate < 0.1, "no label is wrong, but {rate} was estimated");
+    let page = std::fs::read_to_string(place.path().join("runs/flowers-npcl/report.html")).unwrap();
+    assert!(page.contains("iris"), "class names are in the page");
+}
+
+#[test]
+fn hostile_names_stay_text_everywhere() {
+    let place = tempfile::tempdir().unwrap();
+    let names =
+        ["<script>alert(1)</script>", "=cmd|' /C calc'!A0", "x\u{1b}[2J\u{202e}\"><img src=x onerror=alert(1)>"];
+    flowers(place.path(), 240, names);
+    let arguments =
+        ["train", "flowers.csv", "--label", "species", "--epochs", "3", "--noise", "symmetric:0.3", "--out", "run"];
+    let (out, notes) = tares_in(place.path(), &arguments).ends(0);
+    assert!(!out.contains('\u{1b}') && !notes.contains('\u{1b}'), "{out}{notes}");
+    let run = place.path().join("run");
+    let page = std::fs::read_to_string(run.join("report.html")).unwrap();
+    assert!(!page.contains("<script>alert") && !page.contains("<img src=x") && !page.contains('\u{1b}'));
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    let suspects = std::fs::read_to_string(run.join("suspects.csv")).unwrap();
+    assert!(suspects.contains("'=cmd") && !suspects.contains(",=cmd") && !suspects.contains("\"=cmd"), "{suspects}");
+    let inspected = tares_in(place.path(), &["data", "inspect", "flowers.csv", "--label", "species"]).success();
+    assert!(!inspected.contains('\u{1b}') && !inspected.contains('\u{202e}'), "{inspected}");
+    exists(&run.join("model.json"));
+}
+
+fn exists(path: &Path) {
+    assert!(path.is_file(), "{}", path.display());
+}
