@@ -1,11 +1,11 @@
 //! Which algorithm computes a convolution.
 
 use crate::geometry::Geometry;
-use crate::lowered;
+use crate::{lowered, winograd};
 
 /// `y = conv2d(x, weight) + bias`.
 pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
-    lowered::forward(g, x, weight, bias)
+    if winograd::suits(g) { winograd::forward(g, x, weight, bias) } else { lowered::forward(g, x, weight, bias) }
 }
 
 /// Gradients with respect to `x` and `weight`, each where it is asked for.
@@ -16,6 +16,9 @@ pub(crate) fn gradients(
     dy: &[f32],
     wanted: [bool; 2],
 ) -> [Option<Vec<f32>>; 2] {
+    if winograd::suits(g) {
+        return winograd::gradients(g, x, weight, dy, wanted);
+    }
     let dx = wanted[0].then(|| lowered::input_gradient(g, weight, dy));
     [dx, wanted[1].then(|| lowered::weight_gradient(g, x, dy))]
 }

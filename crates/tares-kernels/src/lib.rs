@@ -5,8 +5,10 @@
 //!   cpu.rs                        Burn's CPU tensors as slices
 //!   convolve.rs                   which algorithm computes a convolution
 //!     lowered.rs                  any kernel, stride, padding: columns and a matrix product
+//!     winograd.rs, winograd/      3×3 with stride 1: a quarter of the multiplications
 //!   normalise.rs                  batch norm + leaky ReLU
-//!   raw.rs                        the only `unsafe`: the call of `gemm`, and run-time choice of vector instructions
+//!   lane.rs, scratch.rs, sum.rs   sixteen floats; working memory that is reused; sums in a fixed order
+//!   raw.rs                        the only `unsafe`: the call of `gemm`, vector instructions chosen at run time
 //! ```
 //!
 //! Invariants: slices in, vectors out, below the operations no tensor is seen; every sum is split in a way that follows
@@ -34,6 +36,8 @@ mod raw;
 mod scratch;
 #[cfg(feature = "kernels")]
 mod sum;
+#[cfg(feature = "kernels")]
+mod winograd;
 
 pub use batch_norm::batch_norm_act;
 pub use conv2d::conv2d;

@@ -16,7 +16,7 @@
 //! Sums are taken per plane, and the planes of a channel are added in double precision in the order of the images:
 //! a fixed split, whatever the number of threads.
 
-use crate::raw::{Lanes, mul_add, widest};
+use crate::raw::{Lanes, Register, mul_add, widest};
 use crate::sum::sum_in_lanes;
 use rayon::prelude::*;
 
@@ -179,7 +179,7 @@ struct Moments<'a> {
 impl Lanes for Moments<'_> {
     type Output = ();
     #[inline(always)]
-    fn run<const W: usize, const FMA: bool>(self) {
+    fn run<R: Register, const FMA: bool>(self) {
         for (x, into) in self.x.chunks_exact(self.pixels).zip(self.into) {
             let mean = sum_in_lanes(x) / self.pixels as f32;
             let (blocks, rest) = x.as_chunks::<32>();
@@ -209,7 +209,7 @@ struct Apply<'a> {
 impl Lanes for Apply<'_> {
     type Output = ();
     #[inline(always)]
-    fn run<const W: usize, const FMA: bool>(self) {
+    fn run<R: Register, const FMA: bool>(self) {
         let channels = self.affine.scale.len();
         let planes = self.x.chunks_exact(self.pixels).zip(self.y.chunks_exact_mut(self.pixels));
         for (i, (x, y)) in planes.enumerate() {
@@ -238,7 +238,7 @@ struct Products<'a> {
 impl Lanes for Products<'_> {
     type Output = ();
     #[inline(always)]
-    fn run<const W: usize, const FMA: bool>(self) {
+    fn run<R: Register, const FMA: bool>(self) {
         let planes = self.x.chunks_exact(self.pixels).zip(self.dy.chunks_exact(self.pixels));
         for (i, ((x, dy), into)) in planes.zip(self.into).enumerate() {
             let c = (self.first + i) % self.mean.len();
@@ -280,7 +280,7 @@ struct Pull<'a> {
 impl Lanes for Pull<'_> {
     type Output = ();
     #[inline(always)]
-    fn run<const W: usize, const FMA: bool>(self) {
+    fn run<R: Register, const FMA: bool>(self) {
         let planes = self.x.chunks_exact(self.pixels).zip(self.dy.chunks_exact(self.pixels));
         for (i, ((x, dy), dx)) in planes.zip(self.dx.chunks_exact_mut(self.pixels)).enumerate() {
             let c = (self.first + i) % self.mean.len();

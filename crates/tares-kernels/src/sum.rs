@@ -1,6 +1,6 @@
 //! Sums of slices in a fixed order, wide enough for vector instructions.
 
-use crate::raw::{Lanes, widest};
+use crate::raw::{Lanes, Register, widest};
 
 /// The sum of `values`: 32 running sums over blocks of 32, added in order, the remainder last.
 ///
@@ -10,7 +10,7 @@ pub(crate) fn sum(values: &[f32]) -> f32 {
     impl Lanes for Sum<'_> {
         type Output = f32;
         #[inline(always)]
-        fn run<const W: usize, const FMA: bool>(self) -> f32 {
+        fn run<R: Register, const FMA: bool>(self) -> f32 {
             sum_in_lanes(self.0)
         }
     }

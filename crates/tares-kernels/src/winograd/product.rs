@@ -1,0 +1,152 @@
+//! The matrix products between Winograd's transforms: 36 of them, on operands that the transforms wrote in the order in
+//! which they are read.
+//!
+//! All operands are blocks of sixteen channels: `[block][36][rows][16]`.
+
+use crate::lane::{LANES, Lane, ZERO};
+use crate::raw::Register;
+
+/// Multiplications of one tile.
+pub(crate) const POINTS: usize = 36;
+
+/// `out[t, o] = Σ_k v[t, k] · u[k, o]` for each of the 36 points.
+///
+/// `v`: `[k blocks][36][tiles]`, `u`: `[o blocks][36][k blocks × 16]`, `out`: `[o blocks][36][tiles]`, all of lanes.
+#[inline(always)]
+pub(crate) fn forward<R: Register>(tiles: usize, v: &[Lane], u: &[Lane], out: &mut [Lane]) {
+    let k_blocks = v.len() / (POINTS * tiles);
+    let o_blocks = out.len() / (POINTS * tiles);
+    for point in 0..POINTS {
+        let panel = |o: usize| &u[(o * POINTS + point) * k_blocks * LANES..][..k_blocks * LANES];
+        let mut o = 0;
+        // sums that stay in registers: 12 × 2 of 32, 6 × 1 of 8
+        if R::HELD >= 32 {
+            while o + 2 <= o_blocks {
+                let (first, second) = out[o * POINTS * tiles..].split_at_mut(POINTS * tiles);
+                let mut into = [&mut first[point * tiles..][..tiles], &mut second[point * tiles..][..tiles]];
+                rows::<R, 12, 2>(tiles, point, v, [panel(o), panel(o + 1)], &mut into);
+                o += 2;
+            }
+        }
+        while o < o_blocks {
+            let into = &mut out[(o * POINTS + point) * tiles..][..tiles];
+            if R::HELD >= 32 {
+                rows::<R, 12, 1>(tiles, point, v, [panel(o)], &mut [into]);
+            } else {
+                rows::<R, 6, 1>(tiles, point, v, [panel(o)], &mut [into]);
+            }
+            o += 1;
+        }
+    }
+}
+
+/// All tiles of one point and `N` output blocks, `M` tiles at a time.
+#[inline(always)]
+fn rows<R: Register, const M: usize, const N: usize>(
+    tiles: usize,
+    point: usize,
+    v: &[Lane],
+    u: [&[Lane]; N],
+    out: &mut [&mut [Lane]; N],
+) {
+    let mut t = 0;
+    while t + M <= tiles {
+        accumulate::<R, M, N>(tiles, point, t, v, u, out);
+        t += M;
+    }
+    while t + 4 <= tiles {
+        accumulate::<R, 4, N>(tiles, point, t, v, u, out);
+        t += 4;
+    }
+    while t < tiles {
+        accumulate::<R, 1, N>(tiles, point, t, v, u, out);
+        t += 1;
+    }
+}
+
+#[inline(always)]
+fn accumulate<R: Register, const M: usize, const N: usize>(
+    tiles: usize,
+    point: usize,
+    t: usize,
+    v: &[Lane],
+    u: [&[Lane]; N],
+    out: &mut [&mut [Lane]; N],
+) {
+    let k_blocks = u[0].len() / LANES;
+    let mut sums = [[R::load(&ZERO); N]; M];
+    for k in 0..k_blocks {
+        let left = v[(k * POINTS + point) * tiles + t..].first_chunk::<M>().expect("M tiles");
+        let right = u.map(|u| u[k * LANES..].first_chunk::<LANES>().expect("a block"));
+        for l in 0..LANES {
+            let columns: [R; N] = std::array::from_fn(|n| R::load(&right[n][l]));
+            for m in 0..M {
+                let s = left[m].0[l];
+                for n in 0..N {
+                    sums[m][n] = sums[m][n].plus(s, columns[n]);
+                }
+            }
+        }
+    }
+    for m in 0..M {
+        for n in 0..N {
+            sums[m][n].store(&mut out[n][t + m]);
+        }
+    }
+}
+
+/// `sum[i, o] += Σ_t v[t, i] · d[t, o]` for one point: the contribution of some tiles to the gradient of the weights.
+///
+/// `v`: `[i blocks][36][tiles]`, `d`: `[o blocks][36][tiles]`, `sum`: `[i blocks][o blocks × 16]`, all of lanes.
+#[inline(always)]
+pub(crate) fn weight_gradient<R: Register>(tiles: usize, point: usize, v: &[Lane], d: &[Lane], sum: &mut [Lane]) {
+    let i_blocks = v.len() / (POINTS * tiles);
+    let outputs = d.len() / (POINTS * tiles) * LANES;
+    let block = |i: usize| &v[(i * POINTS + point) * tiles..][..tiles];
+    let mut i = 0;
+    if R::HELD >= 32 {
+        while i + 2 <= i_blocks {
+            let (first, second) = sum[i * outputs..].split_at_mut(outputs);
+            columns::<R, 8, 2>(tiles, point, [block(i), block(i + 1)], d, &mut [first, &mut second[..outputs]]);
+            i += 2;
+        }
+    }
+    while i < i_blocks {
+        let sum = &mut sum[i * outputs..][..outputs];
+        if R::HELD >= 32 {
+            columns::<R, 8, 1>(tiles, point, [block(i)], d, &mut [sum]);
+        } else {
+            columns::<R, 4, 1>(tiles, point, [block(i)], d, &mut [sum]);
+        }
+        i += 1;
+    }
+}
+
+/// All outputs of one point and `N` input blocks, `M` outputs at a time (`M` divides 16).
+#[inline(always)]
+fn columns<R: Register, const M: usize, const N: usize>(
+    tiles: usize,
+    point: usize,
+    v: [&[Lane]; N],
+    d: &[Lane],
+    sum: &mut [&mut [Lane]; N],
+) {
+    for o in (0..sum[0].len()).step_by(M) {
+        let d = &d[(o / LANES * POINTS + point) * tiles..][..tiles];
+        let mut sums: [[R; N]; M] = std::array::from_fn(|m| std::array::from_fn(|n| R::load(&sum[n][o + m])));
+        for (t, d) in d.iter().enumerate() {
+            let d = d.0[o % LANES..].first_chunk::<M>().expect("M divides 16");
+            let rows: [R; N] = std::array::from_fn(|n| R::load(&v[n][t]));
+            for m in 0..M {
+                for n in 0..N {
+                    sums[m][n] = sums[m][n].plus(d[m], rows[n]);
+                }
+            }
+        }
+        for n in 0..N {
+            for m in 0..M {
+                sums[m][n].store(&mut sum[n][o + m]);
+            }
+        }
+    }
+}
