@@ -64,3 +64,8 @@ pub use network::{Classifier, Network};
 pub use optimiser::Optimiser;
 pub use plan::Plan;
 pub use schedule::Schedule;
+
+/// The README's Rust examples, compiled and run with the doc tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
