@@ -1,11 +1,10 @@
 //! [`DenseNet`]: DenseNet-BC, in which every layer sees the maps of all earlier layers of its block.
 
 use super::Classifier;
-use super::block::{NormConv, NormRelu, Window, average_pool, global_average};
+use super::block::{Activation, ConvBlock, NormConv, NormRelu, Window, average_pool, global_average};
 use super::weights::Weights;
 use burn::module::Module;
 use burn::nn::Linear;
-use burn::nn::conv::Conv2d;
 use burn::tensor::Tensor;
 
 /// conv 3×3 → three dense blocks with a halving transition (1×1 convolution, reduction .5, mean pooling) between them →
@@ -15,7 +14,7 @@ use burn::tensor::Tensor;
 /// With depth L a block has (L − 4)/6 layers. DenseNet-BC-100-12 has 0.77 M parameters for 3 channels and K = 10.
 #[derive(Module, Debug)]
 pub struct DenseNet {
-    stem: Conv2d,
+    stem: ConvBlock,
     blocks: Vec<Vec<DenseLayer>>,
     transitions: Vec<NormConv>,
     last: NormRelu,
@@ -36,7 +35,7 @@ impl DenseNet {
     pub fn new(channels: usize, depth: usize, growth: usize, classes: usize, weights: &mut Weights) -> Self {
         let layers = (depth - 4) / 6;
         let mut width = 2 * growth;
-        let stem = weights.conv([channels, width], 3, 1, 1, false);
+        let stem = ConvBlock::plain(weights, [channels, width], Window::SAME, Activation::Identity);
         let (mut blocks, mut transitions) = (Vec::new(), Vec::new());
         for number in 0..3 {
             let mut block = Vec::with_capacity(layers);
