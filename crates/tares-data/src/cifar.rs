@@ -153,7 +153,7 @@ pub fn find(folder: &Path) -> Option<Files> {
 pub fn layout_of(path: &Path) -> Option<Layout> {
     [Layout::Ten, Layout::Fine].into_iter().find(|layout| {
         let Ok(mut input) = Input::open(path) else { return false };
-        let size = input.size_hint();
+        let size = input.declared_size();
         let Ok(first) = input.array::<2>("record") else { return false };
         let fits = size > 0 && size % layout.record() as u64 == 0;
         fits && match layout {

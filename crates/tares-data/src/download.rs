@@ -173,8 +173,10 @@ fn transfer(
         }
         200 => {
             // The server knows no ranges: begin again.
-            file.set_len(0).map_err(disk)?;
-            have = 0;
+            if have > 0 {
+                file.set_len(0).map_err(disk)?;
+                have = 0;
+            }
         }
         416 => {
             file.set_len(0).map_err(disk)?;

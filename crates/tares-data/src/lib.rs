@@ -17,6 +17,8 @@ mod fetch;
 mod folder;
 mod foreign;
 mod found;
+#[doc(hidden)]
+pub mod from_bytes;
 mod human;
 pub mod idx;
 mod load;

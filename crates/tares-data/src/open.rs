@@ -78,7 +78,7 @@ impl Input {
             reader: Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(reader))),
             most: length.saturating_mul(DEFLATE_MOST),
             likely,
-            hint: u64::from(u32::from_le_bytes(trailer)).min(likely),
+            hint: u64::from(u32::from_le_bytes(trailer)),
             gzipped: true,
         })
     }
@@ -88,9 +88,14 @@ impl Input {
         self.gzipped
     }
 
-    /// How many bytes will come, if the file is honest; never far more than it can hold.
-    pub fn size_hint(&self) -> u64 {
+    /// How many bytes will come, if the file is honest: not to be trusted with memory.
+    pub fn declared_size(&self) -> u64 {
         self.hint
+    }
+
+    /// How many bytes to make room for at once.
+    pub fn size_hint(&self) -> u64 {
+        self.hint.min(self.likely)
     }
 
     /// The file's name, for messages.

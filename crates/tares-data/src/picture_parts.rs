@@ -49,6 +49,9 @@ pub(crate) fn load(
         let known = fixed.as_ref().or(parts.class_names.as_ref());
         let mut other = read(&other, options, Some((parts.train.shape, known)), progress)?;
         same_shape(path, other.train.shape, parts.train.shape)?;
+        if !other.labelled {
+            return Err(DataError::format(path, Place::File, "has no labels"));
+        }
         align_classes(&mut other, known)?;
         parts.skipped.append(&mut other.skipped);
         parts.test = Some(other.train);
@@ -86,8 +89,13 @@ pub(crate) fn load_with(
     let names = &preparation.class_names;
     let mut parts = read(&origin, options, Some((shape, Some(names))), progress)?;
     same_shape(&parts.train.path, parts.train.shape, shape)?;
+    // Folders that share no name with the classes are not labels: a folder of holiday pictures is one of new pictures.
+    let known = |own: &Vec<String>| own.iter().any(|name| names.contains(name));
+    parts.labelled &= parts.class_names.as_ref().is_none_or(known);
     if parts.labelled {
         align_classes(&mut parts, Some(names))?;
+    } else {
+        parts.train.labels.fill(0);
     }
     let data = parts.train.into_dataset(names)?;
     Ok(NewRows { data, labelled: parts.labelled, skipped: parts.skipped })
@@ -178,7 +186,7 @@ fn read(
 }
 
 /// Pictures and labels from arrays; without labels all are 0.
-fn from_arrays(
+pub(crate) fn from_arrays(
     (features, labels): (npy::Array, Option<npy::Array>),
     test: Option<(npy::Array, npy::Array)>,
 ) -> Result<Parts> {

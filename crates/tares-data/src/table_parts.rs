@@ -31,7 +31,13 @@ pub(crate) struct Parts {
 }
 
 pub(crate) fn load(origin: Origin, options: &LoadOptions) -> Result<Loaded> {
-    let Parts { train, mut test } = read(&origin, options, true)?;
+    let parts = read(&origin, options, true)?;
+    assemble(parts, origin, options)
+}
+
+/// From tables to data sets: classes, split, rules fitted on the training rows, features.
+pub(crate) fn assemble(parts: Parts, origin: Origin, options: &LoadOptions) -> Result<Loaded> {
+    let Parts { train, mut test } = parts;
     let path = train.table.path.clone();
     let Some((label_name, codes, levels)) = &train.label else {
         return Err(DataError::format(&path, Place::File, "has no labels"));
@@ -161,7 +167,7 @@ fn check_classes(path: &Path, label: &str, classes: usize, rows: usize) -> Resul
 fn read(origin: &Origin, options: &LoadOptions, label_needed: bool) -> Result<Parts> {
     match origin {
         Origin::Csv { train, test } => {
-            let part = |path: &Path, label: Option<&String>| {
+            let read_part = |path: &Path, label: Option<&String>| {
                 let wanted = Columns {
                     label: label.or(options.label.as_ref()).cloned(),
                     id: options.id_column.clone(),
@@ -170,9 +176,9 @@ fn read(origin: &Origin, options: &LoadOptions, label_needed: bool) -> Result<Pa
                 };
                 read_csv(path, &wanted)
             };
-            let train = part(train, None)?;
+            let train = read_part(train, None)?;
             let label = train.label.as_ref().map(|(name, ..)| name.clone());
-            let test = test.as_ref().map(|test| part(test, label.as_ref())).transpose()?;
+            let test = test.as_ref().map(|test| read_part(test, label.as_ref())).transpose()?;
             Ok(Parts { train, test })
         }
         Origin::Parquet { train, test, .. } => {
@@ -207,7 +213,7 @@ fn read(origin: &Origin, options: &LoadOptions, label_needed: bool) -> Result<Pa
     }
 }
 
-fn from_arrays(features: &npy::Array, labels: Option<npy::Array>) -> Result<Part> {
+pub(crate) fn from_arrays(features: &npy::Array, labels: Option<npy::Array>) -> Result<Part> {
     let table = arrays::table(features)?;
     let label = match labels {
         Some(array) => {
@@ -226,6 +232,7 @@ fn read_parquet(paths: &[PathBuf], options: &LoadOptions, label: Option<&String>
     let (mut label_name, mut class_names) = (None, None);
     for path in paths {
         let file = ParquetFile::open(path)?;
+        let path = file.path();
         let leaves: Vec<_> = file.leaves().into_iter().filter(|leaf| leaf.is_number() || leaf.text).collect();
         let own: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
         let columns: Vec<&str> = own.iter().map(String::as_str).collect();
@@ -275,7 +282,12 @@ fn named_levels(levels: Vec<String>, class_names: Option<Vec<String>>) -> Vec<St
 }
 
 fn read_csv(path: &Path, wanted: &Columns) -> Result<Part> {
-    let csv::Csv { mut table, label, id, header } = csv::read(&|| Input::open(path), wanted)?;
+    part(csv::read(&|| Input::open(path), wanted)?)
+}
+
+/// Takes label and id columns out of a CSV file.
+pub(crate) fn part(csv: csv::Csv) -> Result<Part> {
+    let csv::Csv { mut table, label, id, header } = csv;
     let ids = id.map(|id| take_ids(&mut table, id)).transpose()?;
     let label = match label {
         Some(label) => {

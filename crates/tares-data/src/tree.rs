@@ -180,11 +180,12 @@ impl Tree {
         Ok(())
     }
 
-    /// Takes away a folder that all files are in, as archives have one.
+    /// Takes away a folder that all files are in, as archives have one, unless it holds nothing but files: then it is a class.
     pub fn strip_top(&mut self) {
         let Some((top, _)) = self.files.first().and_then(|file| file.path.split_once('/')) else { return };
         let top = format!("{top}/");
-        if self.files.iter().all(|file| file.path.starts_with(&top)) {
+        let deeper = self.files.iter().any(|file| file.path.get(top.len()..).is_some_and(|below| below.contains('/')));
+        if deeper && self.files.iter().all(|file| file.path.starts_with(&top)) {
             self.files.iter_mut().for_each(|file| file.path.drain(..top.len()).for_each(drop));
         }
     }

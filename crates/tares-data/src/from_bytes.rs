@@ -1,0 +1,131 @@
+//! Every reader over bytes in memory, from the first byte to the data set: the way in for fuzzing and for the mutation test.
+
+use crate::csv::{self, Columns};
+use crate::error::{DataError, Result};
+use crate::load::LoadOptions;
+use crate::npz::Npz;
+use crate::open::Input;
+use crate::origin::Origin;
+use crate::parquet_file::ParquetFile;
+use crate::picture_parts;
+use crate::pictures::numbered;
+use crate::table_parts::{self, Part, Parts};
+use crate::tree::Tree;
+use crate::{arrays, cifar, folder, human, idx, npy, picture, picture_table};
+use std::io::Cursor;
+use std::path::Path;
+
+/// The readers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// IDX images.
+    Idx,
+    /// CIFAR-10 records.
+    Cifar,
+    /// CSV and TSV.
+    Csv,
+    /// Parquet, tables and pictures.
+    Parquet,
+    /// NPY.
+    Npy,
+    /// NPZ.
+    Npz,
+    /// CIFAR-N files.
+    Human,
+    /// One picture.
+    Picture,
+    /// Pictures in a tar or zip archive.
+    Archive,
+}
+
+impl Reader {
+    /// All of them.
+    pub const ALL: [Self; 9] = [
+        Self::Idx,
+        Self::Cifar,
+        Self::Csv,
+        Self::Parquet,
+        Self::Npy,
+        Self::Npz,
+        Self::Human,
+        Self::Picture,
+        Self::Archive,
+    ];
+
+    /// Reads bytes and says how many rows they hold.
+    ///
+    /// # Errors
+    /// Whatever the reader refuses.
+    pub fn rows(self, bytes: Vec<u8>) -> Result<usize> {
+        let path = Path::new("bytes");
+        let input = |bytes: Vec<u8>| Input::from_bytes(path, bytes);
+        let options = LoadOptions { test_fraction: 0.0, skip_unreadable: true, ..LoadOptions::default() };
+        match self {
+            Self::Idx => Ok(idx::read(input(bytes)?)?.values.len()),
+            Self::Cifar => {
+                let pictures = cifar::read(vec![input(bytes)?], cifar::Layout::Ten)?;
+                let names = numbered(&[&pictures]);
+                Ok(pictures.into_dataset(&names)?.len())
+            }
+            Self::Csv => {
+                let wanted = Columns { label_needed: true, ..Columns::default() };
+                let csv = csv::read(&|| input(bytes.clone()), &wanted)?;
+                let origin = Origin::Csv { train: path.into(), test: None };
+                table(table_parts::part(csv)?, origin, &options)
+            }
+            Self::Parquet => parquet(bytes, &options),
+            Self::Npy => {
+                let array = npy::read(input(bytes)?)?;
+                if arrays::is_pictures(array.header()) {
+                    return Ok(picture_parts::from_arrays((array, None), None)?.train.labels.len());
+                }
+                array.texts()?;
+                Ok(arrays::table(&array)?.rows)
+            }
+            Self::Npz => {
+                let mut npz = Npz::new(path, Cursor::new(bytes))?;
+                let names = npz.find(None, true)?;
+                let labels = names.train.1.as_ref().map(|name| npz.array(name)).transpose()?;
+                let features = npz.array(&names.train.0)?;
+                if arrays::is_pictures(features.header()) {
+                    return Ok(picture_parts::from_arrays((features, labels), None)?.train.labels.len());
+                }
+                let part = table_parts::from_arrays(&features, labels)?;
+                table(part, Origin::Npz { path: path.into(), names, pictures: false }, &options)
+            }
+            Self::Human => Ok(human::read(input(bytes)?)?.values().map(Vec::len).sum()),
+            Self::Picture => {
+                let picture =
+                    picture::decode(&bytes).map_err(|why| DataError::format(path, crate::Place::File, why))?;
+                picture.write(8, 8, &mut [0; 3 * 64]);
+                Ok(1)
+            }
+            Self::Archive => {
+                let tree = Tree::archive(input(bytes)?)?;
+                Ok(folder::read(tree, false, &options, None, &mut |_| {})?.train.labels.len())
+            }
+        }
+    }
+}
+
+fn table(part: Part, origin: Origin, options: &LoadOptions) -> Result<usize> {
+    Ok(table_parts::assemble(Parts { train: part, test: None }, origin, options)?.train.len())
+}
+
+fn parquet(bytes: Vec<u8>, options: &LoadOptions) -> Result<usize> {
+    let path = Path::new("bytes");
+    let file = ParquetFile::new(path, bytes::Bytes::from(bytes))?;
+    if let Some((pictures, _)) = picture_table::picture_columns(&file) {
+        let mut rows = 0;
+        file.for_each_bytes(&pictures, &mut |_, cell| {
+            rows += usize::from(cell.is_some_and(|bytes| picture::decode(bytes).is_ok()));
+            Ok(())
+        })?;
+    }
+    let leaves: Vec<_> = file.leaves().into_iter().filter(|leaf| leaf.is_number() || leaf.text).collect();
+    let mut table_read = file.table(&leaves)?;
+    let label = leaves.last().map(|leaf| leaf.name.clone()).unwrap_or_default();
+    let (codes, levels) = table_read.take_text(&label)?;
+    let part = Part { table: table_read, label: Some((label, codes, levels)), ids: None, header: true };
+    table(part, Origin::Parquet { train: vec![path.into()], test: Vec::new(), pictures: false }, options)
+}
