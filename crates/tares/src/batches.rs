@@ -51,9 +51,18 @@ struct Prepared {
 }
 
 impl Batches {
-    /// The batches of training epoch `epoch`: every row once, in an order of its own, varied as the plan says.
-    pub fn training(data: &Dataset, preparation: &Preparation, plan: &Plan, epoch: usize, device: &Device) -> Self {
-        let order = stream(plan.seed, &format!("order/{epoch}")).permutation(data.len());
+    /// The batches of training epoch `epoch`: each of the rows `from` once, in an order of its own, varied as the plan
+    /// says.
+    pub fn training(
+        data: &Dataset,
+        from: &[usize],
+        preparation: &Preparation,
+        plan: &Plan,
+        epoch: usize,
+        device: &Device,
+    ) -> Self {
+        let mut order = from.to_vec();
+        stream(plan.seed, &format!("order/{epoch}")).shuffle(&mut order);
         let mut rows: Vec<Vec<usize>> = order.chunks(plan.batch).map(<[usize]>::to_vec).collect();
         if plan.quirks {
             // A data set smaller than a batch would have none left.
@@ -150,19 +159,25 @@ mod tests {
         (data, preparation)
     }
 
+    fn all(data: &Dataset) -> Vec<usize> {
+        (0..data.len()).collect()
+    }
+
     fn plan(batch: usize) -> Plan {
         Plan { batch, ..Plan::default() }
     }
 
     fn order(data: &Dataset, preparation: &Preparation, plan: &Plan, epoch: usize) -> Vec<Vec<u32>> {
-        Batches::training(data, preparation, plan, epoch, &Device::flex()).map(|batch| batch.indices).collect()
+        Batches::training(data, &all(data), preparation, plan, epoch, &Device::flex())
+            .map(|batch| batch.indices)
+            .collect()
     }
 
     #[test]
     fn every_row_comes_once_with_its_own_label_and_features() {
         let (data, preparation) = data(103);
         let mut seen = vec![0; 103];
-        for batch in Batches::training(&data, &preparation, &plan(10), 4, &Device::flex()) {
+        for batch in Batches::training(&data, &all(&data), &preparation, &plan(10), 4, &Device::flex()) {
             let inputs = batch.inputs.into_data().try_to_vec::<f32>().unwrap();
             let targets = batch.targets.into_data().convert::<i64>().try_to_vec::<i64>().unwrap();
             for (position, &index) in batch.indices.iter().enumerate() {
@@ -172,6 +187,16 @@ mod tests {
             }
         }
         assert_eq!(seen, vec![1; 103]);
+    }
+
+    #[test]
+    fn rows_set_aside_never_come() {
+        let (data, preparation) = data(30);
+        let some: Vec<usize> = (0..30).filter(|row| row % 3 > 0).collect();
+        let batches = Batches::training(&data, &some, &preparation, &plan(7), 0, &Device::flex());
+        let mut seen: Vec<usize> = batches.flat_map(|batch| batch.indices).map(|index| index as usize).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, some);
     }
 
     #[test]
@@ -202,7 +227,7 @@ mod tests {
     #[test]
     fn dropping_in_the_middle_ends_the_thread() {
         let (data, preparation) = data(1000);
-        let mut batches = Batches::training(&data, &preparation, &plan(2), 0, &Device::flex());
+        let mut batches = Batches::training(&data, &all(&data), &preparation, &plan(2), 0, &Device::flex());
         assert_eq!(batches.next().unwrap().len(), 2);
         drop(batches); // would hang if the thread were still waiting to send
     }

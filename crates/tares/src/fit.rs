@@ -151,12 +151,16 @@ impl<'a> Fit<'a> {
             }
         }
         let identity = Identity::new(name, self.method, self.plan, self.train);
+        let aside = self.method.aside(self.train, self.plan.seed);
+        let mut inside = vec![true; self.train.len()];
+        aside.iter().for_each(|&row| inside[row] = false);
         let mut run = Run {
             train: self.train,
             test: self.test,
             plan: self.plan,
             device: if self.device.is_autodiff() { self.device } else { self.device.autodiff() },
             preparation,
+            rows: (0..self.train.len()).filter(|&row| inside[row]).collect(),
             init,
             identity,
             resume: self.resume,
@@ -186,8 +190,8 @@ impl<'a> Fit<'a> {
             device: run.device.inner(),
         };
         if let Method::Rog(rog) = self.method {
-            let head = rog.fit(&fitted.networks[0], &fitted.preparation, self.train, self.plan.seed, &fitted.device)?;
-            fitted.head = Some(head);
+            let (network, seed) = (&fitted.networks[0], self.plan.seed);
+            fitted.head = Some(rog.fit(network, &fitted.preparation, self.train, &aside, seed, &fitted.device)?);
         }
         Ok(fitted)
     }
@@ -306,6 +310,7 @@ pub(crate) struct Run<'a, N> {
     pub device: Device,
     pub preparation: Preparation,
     pub resume: Option<Checkpoint>,
+    rows: Vec<usize>,
     init: &'a Init<'a, N>,
     identity: Identity,
     on_epoch: OnEpoch<'a>,
@@ -345,7 +350,7 @@ impl<N: Classifier> Run<'_, N> {
 
     /// The batches of an epoch.
     pub fn batches(&self, epoch: usize) -> Batches {
-        Batches::training(self.train, &self.preparation, self.plan, epoch, &self.device)
+        Batches::training(self.train, &self.rows, &self.preparation, self.plan, epoch, &self.device)
     }
 
     /// The step about to be made, from 0; everything random inside the networks follows from it.

@@ -9,13 +9,12 @@
 //! | `cl-e` (E) | m |
 //! | `npcl` | (1−r)² m + (1−r) e, or (1−r) m when not adaptive |
 
-use super::within;
 use crate::error::Result;
-use crate::fit::{Run, positions, to_host};
-use crate::loss::SampleLoss;
+use crate::fit::Run;
+use crate::loss::{CurriculumLossConfig, SampleLoss};
 use crate::network::Classifier;
 use serde::{Deserialize, Serialize};
-use tares_core::{Curriculum, Extra, Selector, Threshold};
+use tares_core::{Selector, Threshold};
 
 /// Which bound of the 0–1 loss.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
@@ -96,73 +95,71 @@ impl Default for Npcl {
 
 impl Cl {
     pub(crate) fn check(&self) -> Result<()> {
-        if let Bound::Custom(per_sample) = self.bound {
-            within("custom bound per sample", "in [0, 2]", per_sample, (0.0..=2.0).contains(&per_sample))?;
-        }
-        self.rank.check()?;
-        Ok(self.train.check()?)
+        self.loss().init()?;
+        Ok(())
     }
 
-    pub(crate) fn train<N: Classifier>(&self, run: &mut Run<'_, N>) -> Result<Vec<N>> {
+    fn loss(&self) -> CurriculumLossConfig {
         let threshold = match self.bound {
             Bound::E => Threshold::Scaled,
             Bound::Q => Threshold::Count,
             Bound::Custom(per_sample) => Threshold::Custom { per_sample },
         };
-        let curriculum = Curriculum { threshold, extra: extra(self.extra), balanced: self.balanced };
-        train(run, curriculum, self.burn_in, self.rank, self.train)
+        CurriculumLossConfig {
+            threshold,
+            ranking: self.rank,
+            training: self.train,
+            extra: self.extra,
+            balanced: self.balanced,
+            burn_in: self.burn_in,
+        }
+    }
+
+    pub(crate) fn train<N: Classifier>(&self, run: &mut Run<'_, N>) -> Result<Vec<N>> {
+        train(run, &self.loss())
     }
 }
 
 impl Npcl {
     pub(crate) fn check(&self) -> Result<()> {
-        self.rank.check()?;
-        Ok(self.train.check()?)
+        self.loss().init()?;
+        Ok(())
+    }
+
+    fn loss(&self) -> CurriculumLossConfig {
+        let rate = self.rate.unwrap_or(0.0);
+        CurriculumLossConfig {
+            threshold: if self.adaptive { Threshold::Prune { rate } } else { Threshold::PruneFixed { rate } },
+            ranking: self.rank,
+            training: self.train,
+            extra: self.extra,
+            balanced: self.balanced,
+            burn_in: self.burn_in,
+        }
     }
 
     pub(crate) fn train<N: Classifier>(&self, run: &mut Run<'_, N>) -> Result<Vec<N>> {
-        let rate = self.rate.unwrap_or(0.0);
-        let threshold = if self.adaptive { Threshold::Prune { rate } } else { Threshold::PruneFixed { rate } };
-        let curriculum = Curriculum { threshold, extra: extra(self.extra), balanced: self.balanced };
-        train(run, curriculum, self.burn_in, self.rank, self.train)
+        train(run, &self.loss())
     }
 }
 
-fn extra(when_slack: bool) -> Extra {
-    if when_slack { Extra::WhenSlack } else { Extra::Never }
-}
-
-fn train<N: Classifier>(
-    run: &mut Run<'_, N>,
-    curriculum: Curriculum,
-    burn_in: usize,
-    rank: SampleLoss,
-    objective: SampleLoss,
-) -> Result<Vec<N>> {
-    let name = format!("{objective} of the kept");
+fn train<N: Classifier>(run: &mut Run<'_, N>, loss: &CurriculumLossConfig) -> Result<Vec<N>> {
+    let name = format!("{} of the kept", loss.training);
+    let curriculum = loss.init()?;
     let mut learner = run.learner("weights")?;
     let mut selector = Selector::new();
     while let Some(epoch) = run.next_epoch() {
+        let curriculum = curriculum.at_epoch(epoch);
         for batch in run.batches(epoch) {
             run.begin_step();
             let logits = learner.network.logits(batch.inputs.clone()); // [m, K]
-            let seen = run.see(&batch, &logits)?;
-            if epoch < burn_in {
-                run.keep_all(&batch);
-                let loss = objective.forward(logits, batch.targets).mean();
-                learner = run.step(learner, loss, &name)?;
-                continue;
-            }
-            let losses = to_host(rank.forward(logits.clone().inner(), batch.targets.clone().inner())); // [m]
-            let wrong: Vec<bool> = seen.predictions.iter().zip(&batch.given).map(|(a, b)| a != b).collect();
-            let selection = curriculum.select(&mut selector, &losses, &wrong, &batch.given, run.train.classes())?;
-            run.keep(&batch, selection.kept);
-            if selection.kept.is_empty() {
+            run.see(&batch, &logits)?;
+            let (loss, kept) = curriculum.forward_with(&mut selector, logits, batch.targets.clone());
+            run.keep(&batch, &kept.positions);
+            if kept.positions.is_empty() {
                 run.starve();
                 continue;
             }
-            let kept = positions(selection.kept, &run.device);
-            let loss = objective.forward(logits.select(0, kept.clone()), batch.targets.select(0, kept)).mean();
             learner = run.step(learner, loss, &name)?;
         }
         run.end_epoch(&[&learner], &|_| Ok(()))?;

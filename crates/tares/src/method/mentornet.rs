@@ -1,6 +1,7 @@
 //! MentorNet proper (Jiang et al., 2018): a small network weighs the samples of the large one.
 //!
-//! What the mentor sees of a sample: its loss, its loss minus a moving 75th percentile of the batches' losses (decay 0.5),
+//! What the mentor sees of a sample: its loss, its loss minus a moving percentile of the batches' losses (the 75th, or the
+//! one the noise rate says; decay 0.5),
 //! its given label, and how far the run is. Its answer is a weight in [0, 1]; the objective is the weighted mean
 //! `Σ v l / Σ v`. The mentor is either fixed to a predefined curriculum or learnt from a small trusted part of
 //! the training rows, for which it is known whether the given label is right.
@@ -50,7 +51,9 @@ pub enum Curriculum {
 pub struct MentorNet {
     /// Where the weights come from.
     pub curriculum: Curriculum,
-    /// The percentile of the losses that the mentor compares with, as a fraction.
+    /// The noise rate, if it is known: the percentile is then 1 − rate.
+    pub rate: Option<f64>,
+    /// The percentile of the losses that the mentor compares with when no rate is known, as a fraction.
     pub percentile: f64,
     /// Epochs at the start in which every sample has weight 1.
     pub burn_in: usize,
@@ -58,7 +61,7 @@ pub struct MentorNet {
 
 impl Default for MentorNet {
     fn default() -> Self {
-        Self { curriculum: Curriculum::Predefined { softness: 0.0 }, percentile: 0.75, burn_in: 5 }
+        Self { curriculum: Curriculum::Predefined { softness: 0.0 }, rate: None, percentile: 0.75, burn_in: 5 }
     }
 }
 
@@ -66,6 +69,9 @@ impl MentorNet {
     pub(crate) fn check(&self) -> Result<()> {
         let fine = self.percentile > 0.0 && self.percentile <= 1.0;
         within("percentile of mentornet", "a fraction in (0, 1]", self.percentile, fine)?;
+        if let Some(rate) = self.rate {
+            within("noise rate", "in [0, 1)", rate, (0.0..1.0).contains(&rate))?;
+        }
         match self.curriculum {
             Curriculum::Predefined { softness } => {
                 within("softness of mentornet", "at least 0", softness, softness >= 0.0 && softness.is_finite())
@@ -83,13 +89,14 @@ impl MentorNet {
             Some(checkpoint) => checkpoint.f64s("mentornet/percentile")?.first().copied(),
             None => None,
         };
+        let part = self.rate.map_or(self.percentile, |rate| 1.0 - rate);
         while let Some(epoch) = run.next_epoch() {
             let progress = epoch as f32 / run.plan.epochs as f32;
             for batch in run.batches(epoch) {
                 run.begin_step();
                 let logits = learner.network.logits(batch.inputs.clone()); // [m, K]
                 let seen = run.see(&batch, &logits)?;
-                let now = percentile(&seen.losses, self.percentile);
+                let now = percentile(&seen.losses, part);
                 let level = moving.map_or(now, |moving| DECAY * moving + (1.0 - DECAY) * now);
                 moving = Some(level);
                 let weights = mentor.weigh(&batch, &seen.losses, level as f32, progress, &self.curriculum);

@@ -145,12 +145,13 @@ impl Method {
             Self::CoTeaching(co_teaching) => co_teaching.rate,
             Self::CoTeachingPlus(plus) => plus.rate,
             Self::JoCoR(jocor) => jocor.rate,
+            Self::MentorNet(mentornet) => mentornet.rate,
             Self::Rog(rog) => rog.on.rate(),
             _ => None,
         }
     }
 
-    /// The same told this noise rate; methods that need none stay what they are.
+    /// The same told this noise rate; methods that have no use for it stay what they are.
     #[must_use]
     pub fn with_rate(mut self, rate: f64) -> Self {
         match &mut self {
@@ -159,6 +160,7 @@ impl Method {
             Self::CoTeaching(co_teaching) => co_teaching.rate = Some(rate),
             Self::CoTeachingPlus(plus) => plus.rate = Some(rate),
             Self::JoCoR(jocor) => jocor.rate = Some(rate),
+            Self::MentorNet(mentornet) => mentornet.rate = Some(rate),
             Self::Rog(rog) => *rog.on = rog.on.as_ref().clone().with_rate(rate),
             _ => {}
         }
@@ -193,6 +195,14 @@ impl Method {
             Self::D2l(d2l) => d2l.check(),
             Self::Elr(elr) => elr.check(),
             Self::Rog(rog) => rog.check(),
+        }
+    }
+
+    /// Rows of the training data that the loop must not see.
+    pub(crate) fn aside(&self, train: &tares_core::Dataset, seed: u64) -> Vec<usize> {
+        match self {
+            Self::Rog(rog) => rog.aside(train, seed),
+            _ => Vec::new(),
         }
     }
 
@@ -266,7 +276,9 @@ impl FromStr for Method {
         };
         match &mut method {
             Self::Gce(gce) => gce.q = number()?,
-            method if method.needs_rate() => *method = method.clone().with_rate(number()?),
+            method if method.needs_rate() || matches!(method, Self::MentorNet(_)) => {
+                *method = method.clone().with_rate(number()?)
+            }
             _ => return Err(Error::value(format!("method {name}"), "written without a number", argument).into()),
         }
         Ok(method)
@@ -339,7 +351,7 @@ impl From<Table> for Method {
     }
 }
 
-/// Refuses a number outside `low..=high`.
+/// Refuses a number that is not fine.
 fn within(what: &str, allowed: &str, value: f64, fine: bool) -> Result<()> {
     if fine { Ok(()) } else { Err(Error::value(what, allowed, value).into()) }
 }

@@ -7,7 +7,8 @@
 //! p(c | x) ∝ exp( μ_cᵀ Σ⁻¹ x − ½ μ_cᵀ Σ⁻¹ μ_c + log prior_c )
 //! ```
 //! and the head is the mixture `Σ_l w_l p_l(c | x)` whose weights maximise the likelihood of the likelier half of a small
-//! part of the training rows that was set aside (their labels are as noisy as the others').
+//! part of the training rows that was set aside: the network never sees them (it would know their wrong labels by heart),
+//! and their labels are as noisy as the others'.
 
 use super::{Method, within};
 use crate::augment::Preparation;
@@ -67,15 +68,31 @@ impl Rog {
         self.on.check()
     }
 
-    /// The head for a trained network (without autodiff), from the data it was trained on.
+    /// The rows set aside to weigh the layers: a random part of every class, ascending.
+    pub fn aside(&self, train: &Dataset, seed: u64) -> Vec<usize> {
+        let mut draws = stream(seed, "rog/aside");
+        let mut rows = Vec::new();
+        for mut class in members(train.given(), train.classes()) {
+            draws.shuffle(&mut class);
+            // At least one row of every class stays with the network.
+            let wanted = (self.aside * class.len() as f64).round() as usize;
+            class.truncate(wanted.min(class.len().saturating_sub(1)));
+            rows.extend(class);
+        }
+        rows.sort_unstable();
+        rows
+    }
+
+    /// The head for a trained network (without autodiff), from its training data and the rows that were set aside.
     ///
     /// # Errors
-    /// A network without hidden features; a class without rows; data of another shape.
+    /// A network without hidden features; too few rows to set any aside; a class without rows; data of another shape.
     pub fn fit<N: Classifier>(
         &self,
         network: &N,
         preparation: &Preparation,
         train: &Dataset,
+        aside: &[usize],
         seed: u64,
         device: &Device,
     ) -> Result<RogHead> {
@@ -83,7 +100,10 @@ impl Rog {
             let name = &train.class_names()[class];
             return Err(Error::value("rows of a class for rog", "at least 2", format!("fewer in '{name}'")).into());
         }
-        let (rest, aside) = train.split(self.aside, seed)?;
+        let mut inside = vec![true; train.len()];
+        aside.iter().for_each(|&row| inside[row] = false);
+        let rest = train.subset(&(0..train.len()).filter(|&row| inside[row]).collect::<Vec<_>>())?;
+        let aside = train.subset(aside)?;
         let classes = train.classes();
         let mut layers = Vec::new();
         for (layer, features) in layer_features(network, preparation, &rest, device)?.into_iter().enumerate() {
