@@ -11,6 +11,9 @@ use csv::{ByteRecord, ReaderBuilder};
 use std::collections::HashMap;
 use std::path::Path;
 
+/// After so many rows a file is begun again if a column of numbers has turned out to be text.
+const EARLY: usize = 1000;
+
 /// What to know before reading.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Columns {
@@ -149,6 +152,10 @@ impl Pass {
         let mut record = ByteRecord::new();
         while next(&mut self.reader, &self.path, &mut record)? {
             self.push(&record)?;
+            // Most columns of text show early: better to begin again now than after the whole file.
+            if self.rows == EARLY && self.columns.iter().any(|column| column.conflict) {
+                return Ok(());
+            }
         }
         match self.rows {
             0 => Err(DataError::format(&self.path, Place::File, "has a header but no rows")),
