@@ -35,3 +35,16 @@ pub(crate) fn floats(tensor: &Host) -> &[f32] {
 pub(crate) fn host(values: Vec<f32>, shape: impl Into<Shape>) -> Host {
     Host::from_data(TensorData::new(values, shape))
 }
+
+/// The tensor's elements for writing, if nobody else holds them.
+pub(crate) fn in_place(tensor: &mut Host) -> Option<&mut [f32]> {
+    // a view of part of a storage would lend more than its own elements
+    let length = tensor.as_slice::<f32>()?.len();
+    tensor.try_storage_mut::<f32>().filter(|values| values.len() == length)
+}
+
+/// A tensor whose storage is its elements in order, and nothing else.
+pub(crate) fn owned(tensor: Host) -> Host {
+    let whole = tensor.as_slice::<f32>().is_some_and(|values| values.len() == tensor.storage::<f32>().len());
+    if whole { tensor } else { tensor.to_contiguous() }
+}

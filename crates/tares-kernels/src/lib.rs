@@ -1,7 +1,9 @@
 //! Convolution, batch norm and other operations at the speed of the CPU, as a plug-in for Burn.
 //!
 //! ```text
-//! conv2d.rs, batch_norm.rs        the operations: ordinary tensors in and out, differentiable, any device
+//! conv2d.rs, batch_norm.rs,       the operations: ordinary tensors in and out, any device; the first row differentiable
+//! max_pool.rs; scale_shift.rs,
+//! adam.rs
 //!   cpu.rs                        Burn's CPU tensors as slices
 //!   convolve.rs                   which algorithm computes a convolution
 //!     lowered.rs                  any kernel, stride, padding: columns and a matrix product
@@ -15,8 +17,11 @@
 //! from the shapes alone, so that results are the same bits on any number of threads; without the feature `kernels`
 //! (on by default) and on devices other than the CPU, every operation is Burn's own.
 
+mod adam;
 mod batch_norm;
 mod conv2d;
+mod max_pool;
+mod scale_shift;
 
 #[cfg(feature = "kernels")]
 mod convolve;
@@ -39,5 +44,8 @@ mod sum;
 #[cfg(feature = "kernels")]
 mod winograd;
 
+pub use adam::{AdamStep, adam};
 pub use batch_norm::batch_norm_act;
 pub use conv2d::conv2d;
+pub use max_pool::max_pool;
+pub use scale_shift::scale_shift_act;

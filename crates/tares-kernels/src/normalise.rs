@@ -79,6 +79,14 @@ pub(crate) fn apply(p: Planes, x: &[f32], affine: &Affine, slope: f32) -> Vec<f3
     y
 }
 
+/// [`apply`] onto its own input.
+pub(crate) fn apply_in_place(p: Planes, x: &mut [f32], affine: &Affine, slope: f32) {
+    let per_task = planes_per_task(p);
+    x.par_chunks_mut((per_task * p.pixels).max(1)).enumerate().for_each(|(task, x)| {
+        widest(ApplyInPlace { pixels: p.pixels, first: task * per_task, affine, slope, x });
+    });
+}
+
 /// Gradients with respect to `x`, `gamma` and `beta`.
 #[allow(clippy::too_many_arguments)] // the operands of one formula
 pub(crate) fn backward(
@@ -132,8 +140,8 @@ pub(crate) fn backward(
 
 /// Batch norm as `z = scale·x + shift`, per channel.
 pub(crate) struct Affine {
-    scale: Vec<f32>,
-    shift: Vec<f32>,
+    pub scale: Vec<f32>,
+    pub shift: Vec<f32>,
 }
 
 impl Affine {
@@ -218,6 +226,30 @@ impl Lanes for Apply<'_> {
             for (y, x) in y.iter_mut().zip(x) {
                 let z = mul_add::<FMA>(*x, scale, shift);
                 *y = if z > 0.0 { z } else { self.slope * z };
+            }
+        }
+    }
+}
+
+/// `x = leaky(scale·x + shift)`.
+struct ApplyInPlace<'a> {
+    pixels: usize,
+    first: usize,
+    affine: &'a Affine,
+    slope: f32,
+    x: &'a mut [f32],
+}
+
+impl Lanes for ApplyInPlace<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<R: Register, const FMA: bool>(self) {
+        for (i, x) in self.x.chunks_exact_mut(self.pixels).enumerate() {
+            let c = (self.first + i) % self.affine.scale.len();
+            let (scale, shift) = (self.affine.scale[c], self.affine.shift[c]);
+            for x in x {
+                let z = mul_add::<FMA>(*x, scale, shift);
+                *x = if z > 0.0 { z } else { self.slope * z };
             }
         }
     }

@@ -401,6 +401,7 @@ impl Lanes for WeightIn<'_> {
         let padded = self.u.len() / POINTS;
         for k in 0..self.sum[0] {
             let mut taps = [[ZERO; 3]; 3];
+            #[allow(clippy::needless_range_loop)] // a lane is an index into each tap
             for l in 0..self.count {
                 let g: &[f32; 9] = self.weight[l * self.step + k * self.sum[1]..].first_chunk().expect("nine taps");
                 for r in 0..3 {

@@ -78,6 +78,7 @@ fn accumulate<R: Register, const M: usize, const N: usize>(
     for k in 0..k_blocks {
         let left = v[(k * POINTS + point) * tiles + t..].first_chunk::<M>().expect("M tiles");
         let right = u.map(|u| u[k * LANES..].first_chunk::<LANES>().expect("a block"));
+        #[allow(clippy::needless_range_loop)] // `l` runs over lanes of the left factor as well
         for l in 0..LANES {
             let columns: [R; N] = std::array::from_fn(|n| R::load(&right[n][l]));
             for m in 0..M {
