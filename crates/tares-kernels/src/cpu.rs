@@ -1,7 +1,7 @@
 //! Burn's CPU tensors as plain slices, and back.
 
 use burn::backend::tensor::FloatTensor;
-use burn::backend::{DispatchDevice, Flex};
+use burn::backend::{DispatchDevice, Flex, TensorMetadata};
 use burn::tensor::{DType, Shape, Tensor, TensorData};
 
 /// A tensor of Burn's CPU device.
@@ -46,5 +46,5 @@ pub(crate) fn in_place(tensor: &mut Host) -> Option<&mut [f32]> {
 /// A tensor whose storage is its elements in order, and nothing else.
 pub(crate) fn owned(tensor: Host) -> Host {
     let whole = tensor.as_slice::<f32>().is_some_and(|values| values.len() == tensor.storage::<f32>().len());
-    if whole { tensor } else { tensor.to_contiguous() }
+    if whole { tensor } else { host(floats(&contiguous(tensor.clone())).to_vec(), tensor.shape()) }
 }

@@ -10,6 +10,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
 use tares_core::Error;
+use tares_kernels::AdamStep;
 
 /// The rule of an update. Weight decay is the plain one: it is added to the gradient.
 ///
@@ -188,22 +189,21 @@ impl Descent {
         let slot = self.slots[position].take();
         match &self.rule {
             Optimiser::Adam(adam) => {
-                if adam.weight_decay > 0.0 {
-                    gradient = gradient + weight.clone().mul_scalar(adam.weight_decay);
-                }
-                let square = gradient.clone().square().mul_scalar(1.0 - adam.beta2);
-                let mean = gradient.mul_scalar(1.0 - beta1);
                 let (first, second) = match slot {
-                    Some(Slot { first, second: Some(second) }) => {
-                        (first.mul_scalar(beta1) + mean, second.mul_scalar(adam.beta2) + square)
-                    }
-                    _ => (mean, square),
+                    Some(Slot { first, second: Some(second) }) => (first, second),
+                    _ => (weight.zeros_like(), weight.zeros_like()),
                 };
                 // weight − lr · m̂ / (√v̂ + eps), with both corrections gathered in two scalars.
                 let steps = self.steps as f64;
                 let root = (1.0 - adam.beta2.powf(steps)).sqrt();
-                let rate = lr * root / (1.0 - beta1.powf(steps));
-                let new = weight - first.clone() / (second.clone().sqrt() + adam.eps * root) * rate;
+                let step = AdamStep {
+                    beta1,
+                    beta2: adam.beta2,
+                    eps: adam.eps * root,
+                    rate: lr * root / (1.0 - beta1.powf(steps)),
+                    weight_decay: adam.weight_decay,
+                };
+                let [new, first, second] = tares_kernels::adam([weight, first, second], gradient, step);
                 self.slots[position] = Some(Slot { first, second: Some(second) });
                 new
             }

@@ -3,11 +3,13 @@
 
 use super::weights::Weights;
 use burn::module::Module;
-use burn::nn::BatchNorm;
+use burn::module::RunningState;
 use burn::nn::conv::Conv2d;
-use burn::tensor::module::{avg_pool2d, max_pool2d};
-use burn::tensor::ops::{AvgPoolOptions, MaxPoolOptions};
+use burn::nn::{BatchNorm, PaddingConfig2d};
+use burn::tensor::module::avg_pool2d;
+use burn::tensor::ops::AvgPoolOptions;
 use burn::tensor::{Tensor, activation};
+use tares_kernels::{batch_norm_act, conv2d, scale_shift_act};
 
 /// What follows a linear operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +28,15 @@ impl Activation {
             Self::Identity => input,
             Self::Relu => activation::relu(input),
             Self::LeakyRelu(slope) => activation::leaky_relu(input, slope),
+        }
+    }
+
+    /// What negative values are multiplied by.
+    fn slope(self) -> f64 {
+        match self {
+            Self::Identity => 1.0,
+            Self::Relu => 0.0,
+            Self::LeakyRelu(slope) => slope,
         }
     }
 }
@@ -70,12 +81,11 @@ impl ConvBlock {
 
     /// `[batch, channels in, height, width]` to `[batch, channels out, height', width']`.
     pub(crate) fn forward(&self, input: Tensor<4>) -> Tensor<4> {
-        let output = self.conv.forward(input);
-        let output = match &self.norm {
-            Some(norm) => normalise(norm, output),
-            None => output,
-        };
-        self.activation.apply(output)
+        let output = convolve(&self.conv, input);
+        match &self.norm {
+            Some(norm) => normalise(norm, output, self.activation),
+            None => self.activation.apply(output),
+        }
     }
 }
 
@@ -93,7 +103,7 @@ impl NormConv {
     }
 
     pub(crate) fn forward(&self, input: Tensor<4>) -> Tensor<4> {
-        self.conv.forward(activation::relu(normalise(&self.norm, input)))
+        convolve(&self.conv, normalise(&self.norm, input, Activation::Relu))
     }
 }
 
@@ -109,22 +119,50 @@ impl NormRelu {
     }
 
     pub(crate) fn forward(&self, input: Tensor<4>) -> Tensor<4> {
-        activation::relu(normalise(&self.norm, input))
+        normalise(&self.norm, input, Activation::Relu)
     }
 }
 
-/// Batch norm that leaves no running statistics waiting: Burn takes an update up only at the next training step, so a
-/// record of the network written in between would be one step old, and a resumed run would differ.
-fn normalise(norm: &BatchNorm, input: Tensor<4>) -> Tensor<4> {
-    let output = norm.forward(input);
-    norm.running_mean.value_sync();
-    norm.running_var.value_sync();
+/// The convolution by our own kernels, unless it is of a kind they don't know.
+fn convolve(conv: &Conv2d, input: Tensor<4>) -> Tensor<4> {
+    let padding = match conv.padding {
+        PaddingConfig2d::Valid => [0, 0],
+        PaddingConfig2d::Explicit(top, left, bottom, right) if (top, left) == (bottom, right) => [top, left],
+        _ => return conv.forward(input),
+    };
+    if conv.groups != 1 || conv.dilation != [1, 1] {
+        return conv.forward(input);
+    }
+    conv2d(input, conv.weight.val(), conv.bias.as_ref().map(|bias| bias.val()), conv.stride, padding)
+}
+
+/// Batch norm and activation in one, as [`BatchNorm::forward`] would do it, but without leaving running statistics waiting:
+/// Burn takes an update up only at the next training step, so a record of the network written in between would be one
+/// step old, and a resumed run would differ.
+fn normalise(norm: &BatchNorm, input: Tensor<4>, activation: Activation) -> Tensor<4> {
+    let device = input.device();
+    let (gamma, beta, slope) = (norm.gamma.val(), norm.beta.val(), activation.slope());
+    if !(device.is_autodiff() && norm.training.is_enabled()) {
+        let [mean, var] = [&norm.running_mean, &norm.running_var].map(|state| state.value().to_device(&device));
+        let scale = gamma / (var + norm.epsilon).sqrt();
+        let shift = beta - mean * scale.clone();
+        return scale_shift_act(input, scale, shift, slope);
+    }
+    let (output, mean, var) = batch_norm_act(input, gamma, beta, norm.epsilon, slope);
+    let follow = |state: &RunningState<Tensor<1>>, batch: Tensor<1>| {
+        let old = state.value_sync().to_device(&device);
+        let new = old.mul_scalar(1.0 - norm.momentum).add(batch.detach().mul_scalar(norm.momentum));
+        state.update(new.detach());
+        state.value_sync();
+    };
+    follow(&norm.running_mean, mean);
+    follow(&norm.running_var, var);
     output
 }
 
 /// Maximum over 2×2 windows; an odd last row or column falls away.
 pub(crate) fn max_pool(input: Tensor<4>) -> Tensor<4> {
-    max_pool2d(input, MaxPoolOptions::new([2, 2]).with_stride([2, 2]))
+    tares_kernels::max_pool(input)
 }
 
 /// Mean over 2×2 windows; an odd last row or column falls away.
