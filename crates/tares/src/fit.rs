@@ -470,7 +470,7 @@ impl<N: Classifier> Run<'_, N> {
 
 /// A tensor's numbers on the host.
 pub(crate) fn to_host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
-    tensor.into_data().convert::<f32>().try_to_vec().expect("just converted")
+    tensor.into_data().try_into_vec_as::<f32>().expect("a float tensor holds floats")
 }
 
 /// Positions on the device.
