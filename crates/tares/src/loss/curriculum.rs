@@ -1,9 +1,9 @@
 //! [`CurriculumLoss`]: the paper's loss as a plug-in for any Burn training loop.
 
-use super::margin::margin;
 use super::name::SampleLoss;
 use burn::tensor::{Int, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
+use tares_core::margin::margin;
 use tares_core::{Curriculum, Error, Extra, Label, Result, Selector, Surrogate, Threshold};
 
 /// What a [`CurriculumLoss`] is made from.
@@ -114,10 +114,11 @@ impl CurriculumLossConfig {
 /// ```
 ///
 /// C follows from the batch size m, the number e of misclassified samples and the noise rate r by [`Threshold`]. The
-/// samples that are not kept get exactly zero gradient. Ranking reads the batch back to the host once (m numbers).
+/// samples that are not kept get exactly zero gradient. The logits are read back to the host once; base losses (hinge,
+/// soft hinge, ...) are ranked, trained and differentiated there by [`tares_core`], any other training loss by Burn.
 ///
 /// * T = 0 (nothing is kept) gives the value 0 with zero gradient, and [`Kept::positions`] is empty.
-/// * Starvation (every kept sample has zero loss, so nothing is learnt) is reported as [`Kept::starved`].
+/// * Starvation (every kept sample has margin ≥ 1, so nothing is learnt) is reported as [`Kept::starved`].
 /// * Logits that are not numbers give a loss that is not a number, as every Burn loss does, and nothing is kept.
 ///
 /// ```
@@ -157,7 +158,7 @@ pub struct Kept {
     /// `max(L_T, C − T)`: the bound of the number of misclassified samples; in the burn-in the plain sum of ranking
     /// losses.
     pub objective: f64,
-    /// True if the batch teaches nothing: nothing is kept, or every kept sample's training loss is exactly zero.
+    /// True if the batch teaches nothing: nothing is kept, or the base loss trained has exactly zero gradient on all of it.
     pub starved: bool,
 }
 
@@ -193,7 +194,7 @@ impl CurriculumLoss {
     /// logits `[batch, K]`, targets `[batch]` in 0..K → `[1]`.
     ///
     /// # Panics
-    /// If the shapes don't fit.
+    /// If the shapes don't fit or a target is not in 0..K.
     pub fn forward(&self, logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
         self.forward_kept(logits, targets).0
     }
@@ -204,7 +205,7 @@ impl CurriculumLoss {
     /// As [`forward`](Self::forward).
     ///
     /// # Panics
-    /// If the shapes don't fit.
+    /// If the shapes don't fit or a target is not in 0..K.
     pub fn forward_kept(&self, logits: Tensor<2>, targets: Tensor<1, Int>) -> (Tensor<1>, Kept) {
         self.forward_with(&mut Selector::new(), logits, targets)
     }
@@ -212,7 +213,7 @@ impl CurriculumLoss {
     /// [`forward_kept`](Self::forward_kept) with scratch space of the caller's, for loops that count microseconds.
     ///
     /// # Panics
-    /// If the shapes don't fit.
+    /// If the shapes don't fit or a target is not in 0..K.
     pub fn forward_with(
         &self,
         selector: &mut Selector,
@@ -221,101 +222,120 @@ impl CurriculumLoss {
     ) -> (Tensor<1>, Kept) {
         let [batch, classes] = logits.dims();
         assert_eq!(targets.dims(), [batch], "targets must be as many as rows of logits ([{batch}, {classes}])");
-        // One margin serves ranking and training.
-        let margins = margin(logits.clone(), targets.clone());
-        let ranked = self.rank(&margins, &logits, &targets);
-        let Ok(kept) = self.select(selector, &ranked, classes) else {
-            // Only losses that are not numbers get here: hand them on, as a loss that does not select would.
-            return (self.config.training.forward_from(margins, logits, targets).mean(), ranked.nothing());
+        let seen = Seen::new(&logits, &targets);
+        let Ok(mut kept) = seen.rank(&self.config.ranking, &logits, &targets).and_then(|losses| {
+            self.select(selector, &seen, &losses) // an error here is a loss that is not a number
+        }) else {
+            // Hand it on, as a loss that does not select would.
+            return (self.config.training.forward(logits, targets).mean(), seen.nothing());
         };
         if kept.positions.is_empty() {
+            kept.starved = true;
             return (zero(logits), kept);
         }
-        let losses = self.config.training.forward_from(margins, logits, targets);
-        if kept.positions.len() == batch {
-            return (losses.mean(), kept);
-        }
-        let positions: Vec<i32> = kept.positions.iter().map(|&position| position as i32).collect();
-        let positions = TensorData::new(positions, [kept.positions.len()]);
-        let positions = Tensor::<1, Int>::from_data(positions, &losses.device());
-        (losses.select(0, positions).mean(), kept)
-    }
-
-    /// Reads back, once, what the selection needs.
-    fn rank(&self, margins: &Tensor<1>, logits: &Tensor<2>, targets: &Tensor<1, Int>) -> Ranked {
-        let [batch, _] = logits.dims();
-        let targets = targets.clone().without_autodiff();
-        let mut columns = vec![margins.clone().without_autodiff()];
-        // A base loss of the margin alone is computed here from the margin; any other travels beside it.
-        let by_margin = self.config.ranking.of_margin_alone();
-        if by_margin.is_none() {
-            columns.push(self.config.ranking.forward(logits.clone().without_autodiff(), targets.clone()));
-        }
-        if self.config.balanced {
-            columns.push(targets.float());
-        }
-        let mut numbers = to_floats(if columns.len() == 1 { columns.remove(0) } else { Tensor::cat(columns, 0) });
-        let labels = match self.config.balanced {
-            true => numbers.split_off(numbers.len() - batch).into_iter().map(|label| label as Label).collect(),
-            false => Vec::new(),
+        let Some(base) = self.config.training.surrogate().filter(|_| seen.finite) else {
+            return (self.train_recorded(logits, targets, &kept), kept);
         };
-        let losses = match by_margin {
-            Some(loss) => numbers.iter().map(|&margin| loss.of_margin(f64::from(margin))).collect(),
-            None => numbers.split_off(batch).into_iter().map(f64::from).collect(),
-        };
-        Ranked { margins: numbers, losses, labels }
+        let (value, slopes) = seen.value_and_slopes(base, &kept.positions);
+        kept.starved = slopes.iter().all(|&slope| slope == 0.0);
+        (with_slopes(value, slopes, logits), kept)
     }
 
     /// Keeps by Algorithm 1, or all in the burn-in.
-    fn select(&self, selector: &mut Selector, ranked: &Ranked, classes: usize) -> Result<Kept> {
-        let wrong: Vec<bool> = ranked.margins.iter().map(|&margin| margin < 0.0).collect();
+    fn select(&self, selector: &mut Selector, seen: &Seen, losses: &[f64]) -> Result<Kept> {
+        let wrong: Vec<bool> = seen.margins.iter().map(|&margin| margin < 0.0).collect();
         let misclassified = wrong.iter().filter(|wrong| **wrong).count();
-        if let Some(row) = ranked.margins.iter().position(|margin| margin.is_nan()) {
-            return Err(Error::value("margin", "a number", f64::NAN).at(format!("row {row}")));
+        if !self.selects {
+            let sum = losses.iter().sum();
+            let positions = (0..losses.len() as u32).collect();
+            let count = losses.len();
+            return Ok(Kept { positions, count, extra: false, misclassified, sum, objective: sum, starved: false });
         }
-        let mut kept = if self.selects {
-            let extra = if self.config.extra { Extra::WhenSlack } else { Extra::Never };
-            let curriculum = Curriculum { threshold: self.config.threshold, extra, balanced: self.config.balanced };
-            let chosen = curriculum.select(selector, &ranked.losses, &wrong, &ranked.labels, classes)?;
-            Kept {
-                positions: chosen.kept.to_vec(),
-                count: chosen.count,
-                extra: chosen.extra,
-                misclassified,
-                sum: chosen.sum,
-                objective: chosen.objective,
-                starved: false,
-            }
-        } else {
-            let sum = ranked.losses.iter().sum();
-            let count = ranked.losses.len();
-            let positions = (0..count as u32).collect();
-            Kept { positions, count, extra: false, misclassified, sum, objective: sum, starved: false }
-        };
-        kept.starved = !kept.positions.iter().any(|&position| self.teaches(ranked.margins[position as usize]));
-        Ok(kept)
+        let extra = if self.config.extra { Extra::WhenSlack } else { Extra::Never };
+        let curriculum = Curriculum { threshold: self.config.threshold, extra, balanced: self.config.balanced };
+        let chosen = curriculum.select(selector, losses, &wrong, &seen.labels, seen.classes)?;
+        Ok(Kept {
+            positions: chosen.kept.to_vec(),
+            count: chosen.count,
+            extra: chosen.extra,
+            misclassified,
+            sum: chosen.sum,
+            objective: chosen.objective,
+            starved: false,
+        })
     }
 
-    /// Whether a sample of this margin has a gradient under the training loss.
-    fn teaches(&self, margin: f32) -> bool {
-        match self.config.training {
-            SampleLoss::Hinge | SampleLoss::SoftHinge | SampleLoss::Weighted { .. } | SampleLoss::SquaredHinge => {
-                margin < 1.0
-            }
-            SampleLoss::TruncatedHinge { cap } => margin < 1.0 && 1.0 - f64::from(margin) < cap,
-            _ => true,
+    /// The mean training loss over the kept, differentiated by Burn.
+    fn train_recorded(&self, logits: Tensor<2>, targets: Tensor<1, Int>, kept: &Kept) -> Tensor<1> {
+        let losses = self.config.training.forward(logits, targets);
+        if kept.positions.len() == losses.dims()[0] {
+            return losses.mean();
         }
+        let positions: Vec<i32> = kept.positions.iter().map(|&position| position as i32).collect();
+        let positions = TensorData::new(positions, [kept.positions.len()]);
+        losses.clone().select(0, Tensor::<1, Int>::from_data(positions, &losses.device())).mean()
     }
 }
 
-/// One batch as the selection sees it.
-struct Ranked {
-    margins: Vec<f32>,
-    losses: Vec<f64>,
+/// One batch on the host: read back once.
+struct Seen {
+    logits: Vec<f64>,
     labels: Vec<Label>,
+    classes: usize,
+    margins: Vec<f64>,
+    finite: bool,
 }
 
-impl Ranked {
+impl Seen {
+    fn new(logits: &Tensor<2>, targets: &Tensor<1, Int>) -> Self {
+        let [_, classes] = logits.dims();
+        let labels = targets.clone().without_autodiff().into_data_as::<i64>().try_to_vec::<i64>();
+        let labels: Vec<Label> = labels.unwrap_or_default().into_iter().map(|label| label as Label).collect();
+        if let Some(label) = labels.iter().find(|&&label| label as usize >= classes) {
+            panic!("targets must be in 0..{classes}, got {label}");
+        }
+        let logits: Vec<f64> = to_floats(logits.clone().without_autodiff()).into_iter().map(f64::from).collect();
+        let finite = logits.iter().all(|logit| logit.is_finite());
+        let margins = logits.chunks_exact(classes).zip(&labels).map(|(row, &label)| margin(row, label)).collect();
+        Self { logits, labels, classes, margins, finite }
+    }
+
+    /// The ranking losses; those the core does not know come from the device.
+    fn rank(&self, ranking: &SampleLoss, logits: &Tensor<2>, targets: &Tensor<1, Int>) -> Result<Vec<f64>> {
+        if let Some(row) = self.logits.iter().position(|logit| logit.is_nan()) {
+            return Err(Error::value("logit", "a number", f64::NAN).at(format!("row {}", row / self.classes)));
+        }
+        Ok(match ranking.surrogate() {
+            Some(base) => self.rows().map(|(row, label)| base.value(row, label)).collect(),
+            None => {
+                let losses = ranking.forward(logits.clone().without_autodiff(), targets.clone().without_autodiff());
+                to_floats(losses).into_iter().map(f64::from).collect()
+            }
+        })
+    }
+
+    /// The mean base loss over the kept, and its derivative by every logit.
+    ///
+    /// Computed here because everything is here already: a recorded soft hinge costs twice what cross-entropy does.
+    fn value_and_slopes(&self, base: Surrogate, kept: &[u32]) -> (f64, Vec<f32>) {
+        let mut slopes = vec![0.0; self.logits.len()];
+        let mut row_slopes = vec![0.0; self.classes];
+        let (mut sum, share) = (0.0, 1.0 / kept.len() as f64);
+        for &position in kept {
+            let start = position as usize * self.classes;
+            let (row, label) = (&self.logits[start..][..self.classes], self.labels[position as usize]);
+            sum += base.value(row, label);
+            base.gradient(row, label, &mut row_slopes);
+            let out = &mut slopes[start..][..self.classes];
+            out.iter_mut().zip(&row_slopes).for_each(|(out, slope)| *out = (slope * share) as f32);
+        }
+        (sum * share, slopes)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = (&[f64], Label)> {
+        self.logits.chunks_exact(self.classes).zip(self.labels.iter().copied())
+    }
+
     fn nothing(&self) -> Kept {
         Kept {
             positions: Vec::new(),
@@ -329,14 +349,12 @@ impl Ranked {
     }
 }
 
-impl SampleLoss {
-    /// The base loss of the core this is, if it depends on the logits only through the margin.
-    fn of_margin_alone(&self) -> Option<Surrogate> {
-        match self.surrogate() {
-            Some(Surrogate::SoftHinge | Surrogate::Weighted { .. }) => None,
-            other => other,
-        }
-    }
+/// `value`, with `slopes` as its derivative by the logits (all finite): adds `Σ logits·slopes` minus itself, exactly 0.
+fn with_slopes(value: f64, slopes: Vec<f32>, logits: Tensor<2>) -> Tensor<1> {
+    let slopes = Tensor::<2>::from_data(TensorData::new(slopes, logits.shape()), &logits.device());
+    let line = (logits * slopes).sum();
+    let level = line.clone().detach();
+    line - level + value
 }
 
 /// 0 with zero gradient, even where logits are infinite (0 · ∞ is not 0).
@@ -346,7 +364,7 @@ fn zero(logits: Tensor<2>) -> Tensor<1> {
 }
 
 /// The numbers of a small tensor, whatever float type the device computes in.
-fn to_floats(values: Tensor<1>) -> Vec<f32> {
+fn to_floats<const D: usize>(values: Tensor<D>) -> Vec<f32> {
     values.into_data_as::<f32>().try_to_vec::<f32>().unwrap_or_default()
 }
 

@@ -103,8 +103,7 @@ impl SampleLoss {
         }
     }
 
-    /// [`forward`](Self::forward) for callers that have the margin of these logits already.
-    pub(crate) fn forward_from(&self, margin: Tensor<1>, logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
+    fn forward_from(&self, margin: Tensor<1>, logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
         match *self {
             Self::Hinge => hinge_of(margin),
             Self::SoftHinge => soft_hinge_of(margin, logits, targets),
