@@ -42,9 +42,9 @@ impl Series {
 
 impl Curves {
     /// For a page on a desk.
-    pub const WIDE: Size = Size { width: 860, height: 400, type_size: 14 };
+    pub const WIDE: Size = Size { width: 860, height: 400, type_size: 17 };
     /// For a page on a phone.
-    pub const NARROW: Size = Size { width: 380, height: 330, type_size: 13 };
+    pub const NARROW: Size = Size { width: 380, height: 330, type_size: 16 };
 
     /// True if there is nothing to draw.
     pub fn is_empty(&self) -> bool {
@@ -130,7 +130,7 @@ impl Drawing for Curves {
             .light_line_style(TRANSPARENT)
             .bold_line_style(GRID.stroke_width(scale))
             .axis_style(GRID.stroke_width(scale))
-            .x_labels((size.width / size.type_size / 6) as usize)
+            .x_labels((size.width / size.type_size / 5) as usize)
             .y_labels(6)
             .x_label_formatter(&|epoch| format!("{epoch:.0}"))
             .y_label_formatter(&|value| format!("{:.0} %", 100.0 * value))

@@ -48,7 +48,7 @@ impl HeatMap {
         let cell = (420 / self.classes.len().max(1)).clamp(4, 44) as u32;
         let side = cell * self.classes.len() as u32;
         let labels = if self.shows_names() { self.name_width() } else { 12 };
-        Size { width: labels + 34 + side, height: 34 + labels.min(96) + side, type_size: 13 }
+        Size { width: labels + 34 + side, height: 34 + labels.min(120) + side, type_size: 16 }
     }
 
     /// As an `<svg>` element.
@@ -102,7 +102,7 @@ impl HeatMap {
     /// Room for the longest name, by the average width of a letter.
     fn name_width(&self) -> u32 {
         let longest = self.classes.iter().map(|name| shortened(name).chars().count()).max().unwrap_or(1);
-        14 + 7 * longest as u32
+        14 + 8 * longest as u32
     }
 }
 
@@ -128,7 +128,7 @@ impl Drawing for HeatMap {
                 area.draw(&Rectangle::new([corner, far], heat.filled())).map_err(words)?;
                 if cell >= 26 * scale && value >= 0.005 {
                     let color = if value.sqrt() > 0.6 { ON_HEAT } else { INK };
-                    let small = font(size.type_size * 11 / 13).color(&color).pos(Pos::new(HPos::Center, VPos::Center));
+                    let small = font(size.type_size * 14 / 16).color(&color).pos(Pos::new(HPos::Center, VPos::Center));
                     let middle = (corner.0 + cell / 2, corner.1 + cell / 2);
                     area.draw(&Text::new(format!("{:.0}", 100.0 * value), middle, small)).map_err(words)?;
                 }
@@ -142,7 +142,7 @@ impl Drawing for HeatMap {
                 let place = (left - 6 * scale, top + middle);
                 area.draw(&Text::new(name.clone(), place, style(INK, HPos::Right, VPos::Center))).map_err(words)?;
                 let below = (left + middle, top + k as i32 * cell + 6 * scale);
-                if name.chars().count() as i32 * 7 * scale <= cell {
+                if name.chars().count() as i32 * 8 * scale <= cell {
                     area.draw(&Text::new(name, below, style(INK, HPos::Center, VPos::Top))).map_err(words)?;
                 } else {
                     let turned = font(size.type_size).transform(FontTransform::Rotate270).color(&INK);

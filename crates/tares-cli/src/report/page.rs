@@ -7,7 +7,7 @@ use super::escape;
 use super::gallery;
 use super::heat_map::HeatMap;
 use super::summary::{Summary, accuracy_table, in_order, precision_table};
-use super::table::Table;
+use super::table::{Cell, Table};
 use crate::failure::{Failure, Outcome};
 use crate::record::{EpochRecord, RunRecord};
 use crate::terminal::plain;
@@ -194,8 +194,8 @@ fn tables(rows: &[Summary]) -> Vec<Value> {
 }
 
 fn table_value(table: &Table) -> Value {
-    let cells = |r: usize, cells: &[Option<super::table::Cell>]| -> Vec<Option<Value>> {
-        let shown = |(c, cell): (usize, &Option<super::table::Cell>)| {
+    let cells = |r: usize, cells: &[Option<Cell>]| -> Vec<Option<Value>> {
+        let shown = |(c, cell): (usize, &Option<Cell>)| {
             cell.map(|cell| {
                 context! {
                     mean => format!("{:.2}", cell.mean),
@@ -242,11 +242,13 @@ fn curve_sections(runs: &[RunRecord]) -> Outcome<Vec<Value>> {
 }
 
 fn maps(runs: &[RunRecord]) -> Outcome<Vec<Value>> {
+    let mut maps: Vec<_> = representatives(runs).into_iter().flat_map(matrices).collect();
+    // The noise first, and once: it is the same for all methods.
+    maps.sort_by_key(|(kind, _)| *kind != "transition");
     let mut values = Vec::new();
     let mut drawn = Vec::new();
-    for (kind, map) in representatives(runs).into_iter().flat_map(matrices) {
-        // The noise of a setting is the same for all its methods: drawn once.
-        if kind == "transition" && drawn.contains(&map.title) {
+    for (_, map) in maps {
+        if drawn.contains(&map.title) {
             continue;
         }
         drawn.push(map.title.clone());
@@ -259,30 +261,56 @@ fn maps(runs: &[RunRecord]) -> Outcome<Vec<Value>> {
     Ok(values)
 }
 
+/// One table per noise: classes down, methods across.
 fn per_class(runs: &[RunRecord]) -> Vec<Value> {
-    let mut values = Vec::new();
-    for run in representatives(runs) {
-        let Some(result) = run.manifest.result.as_ref().filter(|result| !result.confusion.is_empty()) else { continue };
-        let classes: Vec<Value> = (result.confusion.iter().enumerate().zip(&run.manifest.data.classes))
-            .map(|((i, row), name)| {
-                let total = row.iter().sum::<u64>().max(1);
-                context! { name => name, percent => format!("{:.1}", 100.0 * row[i] as f64 / total as f64) }
-            })
-            .collect();
-        values.push(context! { title => format!("{}, {}", run.manifest.method, noise_name(run)), classes => classes });
-    }
-    values
+    in_order(runs.iter().map(noise_name))
+        .iter()
+        .filter_map(|noise| per_class_table(runs, noise))
+        .map(|t| table_value(&t))
+        .collect()
 }
 
+fn per_class_table(runs: &[RunRecord], noise: &str) -> Option<Table> {
+    let here: Vec<&RunRecord> = runs.iter().filter(|run| noise_name(run) == noise).collect();
+    let methods = in_order(here.iter().map(|run| run.manifest.method.clone()));
+    let accuracy = |run: &RunRecord, class: usize| -> Option<f64> {
+        let row = run.manifest.result.as_ref()?.confusion.get(class)?;
+        let total = row.iter().sum::<u64>();
+        (total > 0).then(|| 100.0 * row[class] as f64 / total as f64)
+    };
+    let row = |(class, name): (usize, &String)| {
+        let cell = |method: &String| {
+            let same = here.iter().filter(|run| run.manifest.method == *method);
+            Cell::over(&same.filter_map(|run| accuracy(run, class)).collect::<Vec<_>>())
+        };
+        (name.clone(), methods.iter().map(cell).collect::<Vec<_>>())
+    };
+    let rows: Vec<_> = here.first()?.manifest.data.classes.iter().enumerate().map(row).collect();
+    rows.iter().any(|(_, cells)| cells.iter().any(Option::is_some)).then(|| Table {
+        title: noise.to_owned(),
+        corner: "class".to_owned(),
+        columns: methods,
+        rows,
+    })
+}
+
+/// The gallery of the most accurate method of each noise is open, those of the others can be opened.
 fn galleries(runs: &[RunRecord]) -> Vec<Value> {
-    (representatives(runs).into_iter().filter(|run| !run.gallery.is_empty()))
-        .map(|run| {
-            context! {
-                title => format!("{}, {}", run.manifest.method, noise_name(run)),
-                cards => Value::from_safe_string(gallery::cards(&run.gallery)),
-            }
-        })
-        .collect()
+    let level = |run: &RunRecord| run.manifest.result.as_ref().and_then(|result| result.test_accuracy_last10);
+    let shown = representatives(runs);
+    let best = |noise: &str| {
+        let here = shown.iter().filter(|run| noise_name(run) == noise);
+        here.filter_map(|run| level(run)).reduce(f64::max)
+    };
+    let value = |run: &&RunRecord| {
+        let noise = noise_name(run);
+        context! {
+            title => format!("{}, {noise}", run.manifest.method),
+            open => level(run) == best(&noise),
+            cards => Value::from_safe_string(gallery::cards(&run.gallery[..run.gallery.len().min(24)])),
+        }
+    };
+    shown.iter().filter(|run| !run.gallery.is_empty()).map(value).collect()
 }
 
 fn facts(runs: &[RunRecord]) -> Vec<(String, String)> {

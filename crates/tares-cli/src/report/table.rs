@@ -180,9 +180,9 @@ mod tests {
     fn text_marks_the_best_with_a_star() {
         let expected = "\
 Test accuracy (%)
-  method      symmetric:0.5     pair:0.35
-  standard     85.91 ± 0.50             –
-  npcl         94.00 ± 0.31 *       92.60
+  method     symmetric:0.5     pair:0.35
+  standard    85.91 ± 0.50             –
+  npcl        94.00 ± 0.31 *       92.60
 ";
         assert_eq!(table().text(&screen()), expected, "\n{}", table().text(&screen()));
     }
