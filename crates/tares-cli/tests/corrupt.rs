@@ -57,7 +57,7 @@ fn every_kind_of_noise_works_on_digits() {
         ("instance:0.3", 0.25, 0.35),
         ("matrix:t.csv", 0.27, 0.33),
         ("open-set:digits:0.3", 0.29, 0.31),
-        ("semantic:mlp:32:0.02", 0.02, 0.6),
+        ("semantic:mlp:32:0.05", 0.02, 0.6),
     ] {
         let result = run(place.path(), &format!("corrupt digits --noise {noise} --out noisy --json")).json();
         let rate = result["realised_rate"].as_f64().unwrap();

@@ -90,20 +90,24 @@ impl Train {
         let bars = screen.bars();
         let bar = epoch_bar(&bars, spec.method.name(), spec.method.name().len(), spec.plan.epochs as u64);
         let record = run(&spec, &loaded, &out, start, &mut |event| match event {
-            Event::Ready { network, parameters, rate, realised, done } => bar.suspend(|| {
-                screen.note(format!("network {network}, {parameters} parameters; seed {}", spec.plan.seed));
-                if let Some(realised) = realised {
-                    screen.note(format!("{:.2} % of the labels are really wrong", 100.0 * realised));
-                }
-                if let Some(rate) = rate {
-                    let band = rate.band.map_or(String::new(), |(low, high)| format!(", likely {low:.3} to {high:.3}"));
-                    screen.note(format!("noise rate {:.3} ({}{band})", rate.value, rate.source));
-                }
-                if done > 0 {
-                    screen.note(format!("going on after epoch {done}"));
-                }
+            // The bar is not touched while it is suspended: indicatif would wait for itself.
+            Event::Ready { network, parameters, rate, realised, done } => {
                 bar.set_position(done as u64);
-            }),
+                bar.suspend(|| {
+                    screen.note(format!("network {network}, {parameters} parameters; seed {}", spec.plan.seed));
+                    if let Some(realised) = realised {
+                        screen.note(format!("{:.2} % of the labels are really wrong", 100.0 * realised));
+                    }
+                    if let Some(rate) = rate {
+                        let band =
+                            rate.band.map_or(String::new(), |(low, high)| format!(", likely {low:.3} to {high:.3}"));
+                        screen.note(format!("noise rate {:.3} ({}{band})", rate.value, rate.source));
+                    }
+                    if done > 0 {
+                        screen.note(format!("going on after epoch {done}"));
+                    }
+                });
+            }
             Event::Epoch(epoch) => {
                 let accuracy = epoch.test_accuracy.map_or("–".to_owned(), |value| format!("{:.2} %", 100.0 * value));
                 bar.set_position(epoch.epoch as u64);

@@ -122,7 +122,7 @@ impl Table {
             for (c, cell) in cells.iter().enumerate() {
                 let shown = cell.map_or("--".to_owned(), |cell| format!("${}$", cell.text(" \\pm ")));
                 text.push_str(&if self.is_best(r, c) {
-                    format!(" & \\boldmath{{{shown}}}")
+                    format!(" & {{\\boldmath{shown}}}")
                 } else {
                     format!(" & {shown}")
                 });
@@ -190,7 +190,7 @@ Test accuracy (%)
     #[test]
     fn markdown_and_latex_mark_the_best_in_bold() {
         assert!(table().markdown().contains("| npcl | **94.00 ± 0.31** | 92.60 |"), "{}", table().markdown());
-        assert!(table().latex().contains("npcl & \\boldmath{$94.00 \\pm 0.31$} & $92.60$ \\\\"), "{}", table().latex());
+        assert!(table().latex().contains("npcl & {\\boldmath$94.00 \\pm 0.31$} & $92.60$ \\\\"), "{}", table().latex());
     }
 
     #[test]
