@@ -70,7 +70,6 @@ fn shell_commands(text: &str) -> Vec<String> {
         if line.starts_with("```") {
             inside = !inside && line.trim() == "```sh";
         } else if inside {
-            let line = line.replace("cargo run --release -- ", "tares ");
             let line = line.split(" #").next().unwrap_or("").trim();
             if line.starts_with("tares ") {
                 commands.push(line.to_owned());
