@@ -273,7 +273,7 @@ fn decode_all(
     report: &mut dyn FnMut(usize),
 ) -> Decoded {
     let size = 3 * height * width;
-    let mut decoded = Decoded { grey: true, ..Decoded::default() };
+    let mut decoded = Decoded { grey: true, pixels: Vec::with_capacity(files.len() * size), ..Decoded::default() };
     let mut group_pixels = vec![0; GROUP.min(files.len()) * size];
     for (files, labels) in files.chunks(GROUP).zip(labels.chunks(GROUP)) {
         let outcomes: Vec<std::result::Result<bool, String>> = files
