@@ -1,0 +1,139 @@
+"""The networks of the comparison in PyTorch, filled with the weights that our side wrote."""
+import json
+import struct
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def read(path):
+    """Tensors of a safetensors file by name."""
+    with open(path, "rb") as file:
+        (length,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(length))
+        body = file.read()
+    tensors = {}
+    for name, about in header.items():
+        if name == "__metadata__" or about["dtype"] != "F32":
+            continue
+        start, end = about["data_offsets"]
+        values = np.frombuffer(body[start:end], dtype="<f4").reshape(about["shape"])
+        tensors[name] = torch.from_numpy(values.copy())
+    return tensors
+
+
+class Block(nn.Module):
+    """Convolution, batch norm if its weights are there, activation."""
+
+    def __init__(self, w, name, stride=1, padding=1, slope=None):
+        super().__init__()
+        weight, bias = w[f"{name}.conv.weight"], w.get(f"{name}.conv.bias")
+        out, into, kernel, _ = weight.shape
+        self.conv = nn.Conv2d(into, out, kernel, stride, padding, bias=bias is not None)
+        self.conv.weight.data = weight
+        if bias is not None:
+            self.conv.bias.data = bias
+        self.norm = None
+        if f"{name}.norm.gamma" in w:
+            self.norm = nn.BatchNorm2d(out, eps=1e-5, momentum=0.1)
+            self.norm.weight.data, self.norm.bias.data = w[f"{name}.norm.gamma"], w[f"{name}.norm.beta"]
+        self.slope = slope
+
+    def forward(self, x):
+        x = self.conv(x)
+        if self.norm is not None:
+            x = self.norm(x)
+        if self.slope is None:
+            return x
+        return F.relu(x, inplace=True) if self.slope == 0 else F.leaky_relu(x, self.slope, inplace=True)
+
+
+def dense(w, name):
+    weight, bias = w[f"{name}.weight"], w[f"{name}.bias"]
+    layer = nn.Linear(*weight.shape)
+    layer.weight.data, layer.bias.data = weight.t().contiguous(), bias
+    return layer
+
+
+class Mlp(nn.Module):
+    def __init__(self, w):
+        super().__init__()
+        self.layers = nn.ModuleList([dense(w, "hidden.0"), dense(w, "hidden.1")])
+        self.head = dense(w, "head")
+
+    def forward(self, x):
+        x = x.flatten(1)
+        for layer in self.layers:
+            x = F.relu(layer(x))
+        return self.head(x)
+
+
+class SmallCnn(nn.Module):
+    def __init__(self, w):
+        super().__init__()
+        w = {name.replace("first.", "first.conv.").replace("second.", "second.conv."): v for name, v in w.items()}
+        self.first, self.second = Block(w, "first", slope=0), Block(w, "second", slope=0)
+        self.dense, self.head = dense(w, "dense"), dense(w, "head")
+
+    def forward(self, x):
+        x = F.max_pool2d(self.second(F.max_pool2d(self.first(x), 2)), 2)
+        return self.head(F.relu(self.dense(x.flatten(1))))
+
+
+class LeNet(nn.Module):
+    def __init__(self, w):
+        super().__init__()
+        self.first, self.second = Block(w, "first", padding=2, slope=0), Block(w, "second", padding=0, slope=0)
+        self.dense1, self.dense2, self.head = dense(w, "dense1"), dense(w, "dense2"), dense(w, "head")
+
+    def forward(self, x):
+        x = F.max_pool2d(self.second(F.max_pool2d(self.first(x), 2)), 2).flatten(1)
+        return self.head(F.relu(self.dense2(F.relu(self.dense1(x)))))
+
+
+class Cnn9(nn.Module):
+    def __init__(self, w):
+        super().__init__()
+        stage = lambda name, padding: nn.Sequential(*[Block(w, f"{name}.{i}", 1, padding, 0.01) for i in range(3)])
+        self.early, self.middle, self.late = stage("early", 1), stage("middle", 1), stage("late", 0)
+        self.head = dense(w, "head")
+
+    def forward(self, x):
+        x = F.max_pool2d(self.early(x), 2)
+        x = F.max_pool2d(self.middle(x), 2)
+        return self.head(self.late(x).mean((2, 3)))
+
+
+class Basic(nn.Module):
+    def __init__(self, w, name, stride):
+        super().__init__()
+        self.first, self.second = Block(w, f"{name}.first", stride, slope=0), Block(w, f"{name}.second")
+        has = f"{name}.shortcut.conv.weight" in w
+        self.shortcut = Block(w, f"{name}.shortcut", stride, padding=0) if has else nn.Identity()
+
+    def forward(self, x):
+        return F.relu(self.second(self.first(x)) + self.shortcut(x), inplace=True)
+
+
+class ResNet18(nn.Module):
+    def __init__(self, w):
+        super().__init__()
+        self.stem = Block(w, "stem", slope=0)
+        blocks = [Basic(w, f"stages.{s}.{b}", 2 if s > 0 and b == 0 else 1) for s in range(4) for b in range(2)]
+        self.blocks, self.head = nn.Sequential(*blocks), dense(w, "head")
+
+    def forward(self, x):
+        return self.head(self.blocks(self.stem(x)).mean((2, 3)))
+
+
+# class, and shape of a batch
+CASES = {
+    "mlp": (Mlp, (128, 1, 28, 28)),
+    "small-cnn": (SmallCnn, (128, 1, 28, 28)),
+    "lenet": (LeNet, (128, 1, 28, 28)),
+    "cnn9": (Cnn9, (32, 3, 32, 32)),
+    "cnn9-128": (Cnn9, (128, 3, 32, 32)),
+    "resnet18": (ResNet18, (32, 3, 32, 32)),
+}

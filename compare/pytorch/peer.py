@@ -1,0 +1,64 @@
+"""PyTorch's side: `peer.py CASE DIR FORM` answers every line `N` with `wall_ms cpu_ms loss loss ...` of N steps."""
+import os
+import sys
+import time
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from networks import CASES, read
+
+BATCHES = 8
+
+
+def processor_ms():
+    total = 0
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{task}/schedstat") as file:
+                total += int(file.read().split()[0])
+        except OSError:
+            pass  # a thread that ended
+    return total / 1e6
+
+
+def main(case, directory, form):
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
+    kind, shape = CASES[case]
+    network = kind(read(f"{directory}/{case}.safetensors")).train()
+    raw = np.fromfile(f"{directory}/{case}.batches", dtype=np.uint8)
+    pixels, each = int(np.prod(shape)) * 4, int(np.prod(shape)) * 4 + shape[0] * 8
+    batches = []
+    for i in range(BATCHES):
+        part = raw[i * each : (i + 1) * each]
+        x = torch.from_numpy(part[:pixels].view("<f4").reshape(shape).copy())
+        batches.append((x, torch.from_numpy(part[pixels:].view("<i8").copy())))
+    if form == "channels_last":
+        network = network.to(memory_format=torch.channels_last)
+        batches = [(x.to(memory_format=torch.channels_last), y) for x, y in batches]
+    optimiser = torch.optim.Adam(network.parameters(), lr=1e-3)
+    forward = torch.compile(network) if form == "compile" else network
+    if form == "compile":  # compile before the weights move: forward and backward once, then drop the gradients
+        saved = {name: value.clone() for name, value in network.state_dict().items()}
+        F.cross_entropy(forward(batches[0][0]), batches[0][1]).backward()
+        network.zero_grad()
+        network.load_state_dict(saved)
+    step = 0
+    print("ready", flush=True)
+    for line in sys.stdin:
+        count, losses = int(line), []
+        wall, cpu = time.perf_counter(), processor_ms()
+        for _ in range(count):
+            x, y = batches[step % BATCHES]
+            loss = F.cross_entropy(forward(x), y)
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+            losses.append(loss.detach())
+            step += 1
+        wall, cpu = (time.perf_counter() - wall) * 1e3 / count, (processor_ms() - cpu) / count
+        print(f"{wall:.4f} {cpu:.4f}", *[loss.item() for loss in losses], flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
