@@ -3,7 +3,9 @@
 Reads what `cargo run --release -p tares --example dump_networks -- DIR` wrote (its output on standard input), builds each
 network afresh with torch.nn, and computes in f64. Printed is the difference of tares (f32) from that, and after the slash
 that of PyTorch in f32: norm of the difference relative to the norm. Exit code 1 if logits of tares are off by
-1e-5 or gradients by 1e-2 (a ReLU near its kink can fall differently in f32: 1e-3, in PyTorch as in tares).
+1e-4 or gradients by 5e-2. Winograd convolutions (tares-kernels) round up to ten times more than plain ones, 1e-5; a ReLU near
+its kink then falls on the other side now and then, which moves a gradient of these small batches by 1e-3 to 1e-2, in
+PyTorch as in tares. A wrong layer is off by 1e-1 and more.
 """
 import copy
 import sys
@@ -150,7 +152,7 @@ def main(directory):
         for part, expected, other in zip(["logits", "judged", "gradients"], exact, plain):
             ours, theirs = (((x.double() - expected).norm() / expected.norm()).item() for x in (read(part), other))
             cells.append(f"{ours:.1e}/{theirs:.1e}")
-            agree &= ours < (1e-2 if part == "gradients" else 1e-5)
+            agree &= ours < (5e-2 if part == "gradients" else 1e-4)
         print(name + "," + ",".join(cells), flush=True)
     if not agree:
         sys.exit("the networks differ")
