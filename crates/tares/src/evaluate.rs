@@ -3,11 +3,12 @@
 use crate::augment::Preparation;
 use crate::batches::Batches;
 use crate::error::Result;
-use crate::fit::{Control, Fit, Progress, to_host};
+use crate::fit::{Control, Fit, Progress};
 use crate::history::{argmax, softmax};
 use crate::method::Method;
 use crate::network::{Classifier, Network};
 use crate::plan::Plan;
+use crate::run::to_host;
 use burn::tensor::Device;
 use tares_core::{Dataset, Label, stream};
 

@@ -46,11 +46,13 @@ pub mod error;
 pub mod evaluate;
 pub mod fit;
 pub mod history;
+mod identity;
 pub mod loss;
 pub mod method;
 pub mod network;
 pub mod optimiser;
 pub mod plan;
+mod run;
 pub mod safetensors;
 pub mod schedule;
 

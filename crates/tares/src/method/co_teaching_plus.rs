@@ -7,9 +7,9 @@
 use super::co_teaching::exchange;
 use super::small_loss::smallest_among;
 use crate::error::Result;
-use crate::fit::{Run, positions};
 use crate::loss::cross_entropy;
 use crate::network::Classifier;
+use crate::run::{Run, positions};
 use crate::schedule::{forget_rate, keep_count};
 use burn::tensor::Tensor;
 use burn::tensor::activation::softmax;

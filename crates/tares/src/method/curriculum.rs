@@ -10,9 +10,9 @@
 //! | `npcl` | (1−r)² m + (1−r) e, or (1−r) m when not adaptive |
 
 use crate::error::Result;
-use crate::fit::Run;
 use crate::loss::{CurriculumLossConfig, SampleLoss};
 use crate::network::Classifier;
+use crate::run::Run;
 use serde::{Deserialize, Serialize};
 use tares_core::{Selector, Threshold};
 

@@ -7,9 +7,9 @@
 
 use super::within;
 use crate::error::{Error, Result};
-use crate::fit::Run;
 use crate::loss::cross_entropy;
 use crate::network::Classifier;
+use crate::run::Run;
 use burn::tensor::activation::softmax;
 use burn::tensor::{Tensor, TensorData};
 use serde::{Deserialize, Serialize};

@@ -6,9 +6,9 @@
 
 use super::within;
 use crate::error::Result;
-use crate::fit::Run;
 use crate::loss::gce;
 use crate::network::Classifier;
+use crate::run::Run;
 use serde::{Deserialize, Serialize};
 
 /// The parameter of GCE.

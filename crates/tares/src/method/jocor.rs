@@ -8,9 +8,9 @@
 use super::small_loss::smallest;
 use super::within;
 use crate::error::Result;
-use crate::fit::{Run, positions, to_host};
 use crate::loss::cross_entropy;
 use crate::network::Classifier;
+use crate::run::{Run, positions, to_host};
 use crate::schedule::{forget_rate, keep_count};
 use burn::tensor::activation::log_softmax;
 use burn::tensor::{Int, Tensor};

@@ -10,10 +10,10 @@ use super::within;
 use crate::batches::Batch;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
-use crate::fit::{Learner, Run, to_host};
 use crate::loss::cross_entropy;
 use crate::network::{Classifier, Weights};
 use crate::optimiser::{Adam, Optimiser};
+use crate::run::{Learner, Run, to_host};
 use burn::module::Module;
 use burn::nn::Linear;
 use burn::optim::GradientsParams;
@@ -213,7 +213,10 @@ impl Mentor {
     /// Learns from what was seen of trusted rows in this epoch.
     fn learn(&mut self, seed: u64, epoch: usize) -> Result<()> {
         let (inputs, right) = (std::mem::take(&mut self.inputs), std::mem::take(&mut self.right));
-        let (Some(mut learner), false) = (self.learner.take(), right.is_empty()) else { return Ok(()) };
+        if right.is_empty() {
+            return Ok(());
+        }
+        let Some(mut learner) = self.learner.take() else { return Ok(()) };
         let mut order = stream(seed, &format!("mentor/{epoch}"));
         for _ in 0..PASSES {
             for rows in order.permutation(right.len()).chunks(128) {

@@ -31,8 +31,8 @@ pub use self_paced::SelfPaced;
 pub use truncated_gce::TruncatedGce;
 
 use crate::error::Result;
-use crate::fit::Run;
 use crate::network::Classifier;
+use crate::run::Run;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};

@@ -4,9 +4,9 @@
 
 use super::small_loss::smallest;
 use crate::error::Result;
-use crate::fit::{Run, positions};
 use crate::loss::cross_entropy;
 use crate::network::Classifier;
+use crate::run::{Run, positions};
 use crate::schedule::{forget_rate, keep_count};
 use serde::{Deserialize, Serialize};
 

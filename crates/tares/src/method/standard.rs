@@ -1,9 +1,9 @@
 //! Standard: the mean cross-entropy of all rows.
 
 use crate::error::Result;
-use crate::fit::Run;
 use crate::loss::cross_entropy;
 use crate::network::Classifier;
+use crate::run::Run;
 
 pub(crate) fn train<N: Classifier>(run: &mut Run<'_, N>) -> Result<Vec<N>> {
     let mut learner = run.learner("weights")?;

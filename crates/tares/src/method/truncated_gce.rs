@@ -10,9 +10,9 @@ use super::within;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
 use crate::evaluate;
-use crate::fit::{Run, positions};
 use crate::loss::{gce, gce_ceiling};
 use crate::network::Classifier;
+use crate::run::{Run, positions};
 use serde::{Deserialize, Serialize};
 
 /// The parameters of truncated GCE.

@@ -1,0 +1,305 @@
+//! A run under way, and the few verbs every method's loop needs.
+//!
+//! ```text
+//! learner → while next_epoch { for batches { begin_step → see → keep → step, or starve } → end_epoch }
+//! ```
+
+use crate::augment::Preparation;
+use crate::batches::{Batch, Batches};
+use crate::checkpoint::Checkpoint;
+use crate::error::{Error, Result};
+use crate::evaluate;
+use crate::fit::{Control, Progress};
+use crate::history::{Epoch, History, Seen, Tally, load_epochs, save_epochs};
+use crate::identity::Identity;
+use crate::network::{Classifier, Weights, begin_step};
+use crate::optimiser::{Descent, Optimiser};
+use crate::plan::Plan;
+use crate::safetensors::{from_safetensors, to_safetensors};
+use burn::module::{Module, ModuleVisitor, Param};
+use burn::optim::GradientsParams;
+use burn::tensor::{Device, Int, Tensor, TensorData};
+use std::time::Instant;
+use tares_core::{Dataset, stream};
+
+/// A loss beyond this is as good as infinite.
+const DIVERGED: f64 = 1e9;
+
+pub(crate) type OnEpoch<'a> = Box<dyn FnMut(&Progress<'_>) -> Control + 'a>;
+
+/// How a network is made: with these weights, on this device.
+pub(crate) type Init<'a, N> = dyn Fn(&mut Weights, &Device) -> Result<N> + 'a;
+
+/// A run under way: the few verbs every method's loop needs.
+pub(crate) struct Run<'a, N> {
+    pub train: &'a Dataset,
+    pub test: Option<&'a Dataset>,
+    pub plan: &'a Plan,
+    pub device: Device,
+    pub preparation: Preparation,
+    pub resume: Option<Checkpoint>,
+    rows: Vec<usize>,
+    init: &'a Init<'a, N>,
+    identity: Identity,
+    on_epoch: OnEpoch<'a>,
+    clean: Option<Vec<bool>>,
+    pub history: History,
+    pub epochs: Vec<Epoch>,
+    steps: u64,
+    tally: Tally,
+    stopped: bool,
+    started: Instant,
+}
+
+/// What a run starts from.
+pub(crate) struct Start<'a> {
+    pub train: &'a Dataset,
+    pub test: Option<&'a Dataset>,
+    /// Rows of the training data that no network may see.
+    pub aside: &'a [usize],
+    pub plan: &'a Plan,
+    pub device: Device,
+    pub preparation: Preparation,
+    pub resume: Option<Checkpoint>,
+    pub on_epoch: OnEpoch<'a>,
+}
+
+impl<'a, N: Classifier> Run<'a, N> {
+    /// A run at its start, or where the checkpoint left it.
+    pub fn new(start: Start<'a>, identity: Identity, init: &'a Init<'a, N>) -> Result<Self> {
+        let rows = start.train.len();
+        let mut inside = vec![true; rows];
+        start.aside.iter().for_each(|&row| inside[row] = false);
+        let mut run = Self {
+            train: start.train,
+            test: start.test,
+            plan: start.plan,
+            device: start.device,
+            preparation: start.preparation,
+            rows: (0..rows).filter(|&row| inside[row]).collect(),
+            init,
+            identity,
+            resume: start.resume,
+            on_epoch: start.on_epoch,
+            clean: start.train.clean(),
+            history: History::new(rows),
+            epochs: Vec::new(),
+            steps: 0,
+            tally: Tally::default(),
+            stopped: false,
+            started: Instant::now(),
+        };
+        if let Some(checkpoint) = &run.resume {
+            run.identity.check(checkpoint)?;
+            run.history = History::load(checkpoint, rows)?;
+            run.epochs = load_epochs(checkpoint)?;
+            run.steps = checkpoint.u64("steps")?;
+        }
+        Ok(run)
+    }
+
+    /// The learner called `name`, new or as the checkpoint has it. Different names start from different weights.
+    pub fn learner(&self, name: &str) -> Result<Learner<N>> {
+        let mut weights = Weights::new(self.plan.seed, name, &self.device);
+        if self.plan.quirks {
+            weights = weights.original();
+        }
+        // For modules that leave their weights to Burn: seeded, and drawn now rather than at first use.
+        self.device.seed(stream(self.plan.seed, &format!("burn {name}")).bits());
+        let network = (self.init)(&mut weights, &self.device)?;
+        network.visit(&mut DrawNow);
+        let learner = Learner::new(name, network, self.plan.optimiser.clone());
+        match &self.resume {
+            Some(checkpoint) => learner.load(checkpoint, &self.device),
+            None => Ok(learner),
+        }
+    }
+
+    /// The next epoch, if there is one.
+    pub fn next_epoch(&mut self) -> Option<usize> {
+        self.started = Instant::now();
+        self.tally = Tally::default();
+        (!self.stopped && self.epochs.len() < self.plan.epochs).then_some(self.epochs.len())
+    }
+
+    /// The batches of an epoch.
+    pub fn batches(&self, epoch: usize) -> Batches {
+        Batches::training(self.train, &self.rows, &self.preparation, self.plan, epoch, &self.device)
+    }
+
+    /// The step about to be made, from 0; everything random inside the networks follows from it.
+    pub fn begin_step(&mut self) -> u64 {
+        begin_step(self.plan.seed, self.steps, &self.device);
+        self.steps += 1;
+        self.steps - 1
+    }
+
+    /// Reads back what a network said about a batch, and remembers it.
+    pub fn see(&mut self, batch: &Batch, logits: &Tensor<2>) -> Result<Seen> {
+        let seen = Seen::new(to_host(logits.clone()), &batch.given);
+        if let Some(&loss) = seen.losses.iter().find(|loss| !loss.is_finite()) {
+            return Err(self.diverged("cross-entropy of a row", f64::from(loss)));
+        }
+        self.tally.see(batch, &seen, self.clean.as_deref(), &mut self.history);
+        Ok(seen)
+    }
+
+    /// The rows at these positions of the batch count in an update.
+    pub fn keep(&mut self, batch: &Batch, kept: &[u32]) {
+        self.tally.keep(batch, kept, self.clean.as_deref(), &mut self.history);
+    }
+
+    /// All rows of the batch count in an update.
+    pub fn keep_all(&mut self, batch: &Batch) {
+        let all: Vec<u32> = (0..batch.len() as u32).collect();
+        self.keep(batch, &all);
+    }
+
+    /// One update of one network along the gradient of `loss`, a single number.
+    pub fn step<M: Module>(&mut self, learner: Learner<M>, loss: Tensor<1>, name: &str) -> Result<Learner<M>> {
+        self.objective(&loss, name)?;
+        let gradients = GradientsParams::from_grads(loss.backward(), &learner.network);
+        let (lr, beta1) = self.rates();
+        Ok(learner.update(gradients, lr, beta1))
+    }
+
+    /// One update of two networks along the gradient of one `loss`.
+    pub fn step_both(
+        &mut self,
+        first: Learner<N>,
+        second: Learner<N>,
+        loss: Tensor<1>,
+        name: &str,
+    ) -> Result<(Learner<N>, Learner<N>)> {
+        self.objective(&loss, name)?;
+        let mut gradients = loss.backward();
+        let one = GradientsParams::from_module(&mut gradients, &first.network);
+        let two = GradientsParams::from_module(&mut gradients, &second.network);
+        let (lr, beta1) = self.rates();
+        Ok((first.update(one, lr, beta1), second.update(two, lr, beta1)))
+    }
+
+    /// A step in which nothing was left to learn from.
+    pub fn starve(&mut self) {
+        self.tally.step(0.0, true);
+    }
+
+    /// Ends the epoch: judges the first network, tells the callback. `state` adds what the method itself must not
+    /// forget to a checkpoint.
+    pub fn end_epoch(&mut self, learners: &[&Learner<N>], state: &dyn Fn(&mut Checkpoint) -> Result<()>) -> Result<()> {
+        let epoch = self.epochs.len();
+        let mut line = self.tally.epoch(epoch, self.plan.learning_rate(epoch), self.clean.is_some());
+        if let Some(test) = self.test {
+            let network = learners[0].network.valid();
+            line.test_accuracy =
+                Some(evaluate::accuracy(&network, &self.preparation, test, self.plan, &self.device.clone().inner())?);
+        }
+        line.seconds = self.started.elapsed().as_secs_f64();
+        self.epochs.push(line);
+        let checkpoint = || {
+            let mut checkpoint = Checkpoint::default();
+            self.identity.save(&mut checkpoint);
+            checkpoint.put_u64("epochs done", self.epochs.len() as u64);
+            checkpoint.put_u64("steps", self.steps);
+            save_epochs(&self.epochs, &mut checkpoint);
+            self.history.save(&mut checkpoint);
+            learners.iter().try_for_each(|learner| learner.save(&mut checkpoint))?;
+            state(&mut checkpoint)?;
+            Ok(checkpoint)
+        };
+        let progress = Progress {
+            epoch: &self.epochs[epoch],
+            epochs: &self.epochs,
+            of: self.plan.epochs,
+            history: &self.history,
+            checkpoint: &checkpoint,
+        };
+        self.stopped = (self.on_epoch)(&progress) == Control::Stop;
+        Ok(())
+    }
+
+    /// Counts an objective, unless it is not a number any more.
+    fn objective(&mut self, loss: &Tensor<1>, name: &str) -> Result<()> {
+        let value = f64::from(to_host(loss.clone())[0]);
+        if value.is_nan() || value.abs() > DIVERGED {
+            return Err(self.diverged(name, value));
+        }
+        self.tally.step(value, value == 0.0);
+        Ok(())
+    }
+
+    fn diverged(&self, loss: &str, value: f64) -> Error {
+        Error::Diverged { loss: loss.to_owned(), value, epoch: self.epochs.len(), step: self.steps.saturating_sub(1) }
+    }
+
+    fn rates(&self) -> (f64, f64) {
+        let epoch = self.epochs.len();
+        let beta1 = match &self.plan.optimiser {
+            Optimiser::Adam(adam) => self.plan.schedule.beta1(epoch, self.plan.epochs, adam.beta1),
+            Optimiser::Sgd(_) => 0.0,
+        };
+        (self.plan.learning_rate(epoch), beta1)
+    }
+}
+
+/// A network and the optimiser at work on it.
+pub(crate) struct Learner<M> {
+    name: String,
+    pub network: M,
+    descent: Descent,
+}
+
+impl<M: Module> Learner<M> {
+    pub fn new(name: &str, network: M, rule: Optimiser) -> Self {
+        Self { name: name.to_owned(), network, descent: Descent::new(rule) }
+    }
+
+    pub fn save(&self, checkpoint: &mut Checkpoint) -> Result<()> {
+        let name = &self.name;
+        checkpoint.put(format!("{name}/weights"), to_safetensors(&self.network)?);
+        let (steps, moments) = self.descent.remembered();
+        checkpoint.put_u64(&format!("{name}/steps"), steps);
+        checkpoint.put_u64(&format!("{name}/moments"), moments.len() as u64);
+        for (position, values) in moments.iter().enumerate() {
+            checkpoint.put_f32s(format!("{name}/moment {position}"), values);
+        }
+        Ok(())
+    }
+
+    pub fn load(mut self, checkpoint: &Checkpoint, device: &Device) -> Result<Self> {
+        let name = &self.name;
+        let moments: Result<Vec<Vec<f32>>> = (0..checkpoint.u64(&format!("{name}/moments"))?)
+            .map(|position| checkpoint.f32s(&format!("{name}/moment {position}")))
+            .collect();
+        self.descent.remember(checkpoint.u64(&format!("{name}/steps"))?, moments?, device);
+        self.network = from_safetensors(self.network, checkpoint.bytes(&format!("{name}/weights"))?)?;
+        Ok(self)
+    }
+
+    /// One update with these gradients.
+    pub fn update(mut self, gradients: GradientsParams, lr: f64, beta1: f64) -> Self {
+        self.network = self.descent.step(self.network, gradients, lr, beta1);
+        self
+    }
+}
+
+/// A tensor's numbers on the host.
+pub(crate) fn to_host<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
+    tensor.into_data().try_into_vec_as::<f32>().expect("a float tensor holds floats")
+}
+
+/// Positions on the device.
+pub(crate) fn positions(kept: &[u32], device: &Device) -> Tensor<1, Int> {
+    let values: Vec<i32> = kept.iter().map(|&position| position as i32).collect();
+    let length = values.len();
+    Tensor::from_data(TensorData::new(values, [length]), device)
+}
+
+/// Draws every lazy weight.
+struct DrawNow;
+
+impl ModuleVisitor for DrawNow {
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let _ = param.val();
+    }
+}
