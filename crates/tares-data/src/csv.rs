@@ -23,7 +23,7 @@ pub struct Columns {
     pub id: Option<String>,
     /// Whether the first line is a header; told from the line itself if `None`.
     pub header: Option<bool>,
-    /// False if the file may have no label column at all (new rows to predict).
+    /// False if the file may have no label and no id column at all (new rows to predict).
     pub label_needed: bool,
 }
 
@@ -134,7 +134,10 @@ impl Pass {
             Err(error) if columns.label_needed => return Err(content(error)),
             Err(_) => None,
         };
-        let id = columns.id.as_deref().map(|id| position(&borrowed, id).map_err(content)).transpose()?;
+        let id = match columns.id.as_deref().map(|id| position(&borrowed, id)) {
+            Some(Err(error)) if columns.label_needed => return Err(content(error)),
+            found => found.and_then(std::result::Result::ok),
+        };
         let columns = names.iter().enumerate().map(|(place, name)| {
             let as_text = label == Some(place) || id == Some(place) || text.get(place).is_some_and(|text| *text);
             let cells = if as_text { Cells::Text(Dictionary::default()) } else { Cells::Numbers(Vec::new()) };

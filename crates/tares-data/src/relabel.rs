@@ -59,16 +59,18 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn out(&self, from: &Path) -> PathBuf {
-        self.folder.join(from.file_name().unwrap_or_default())
+    /// Where a file goes; never over the file it comes from.
+    fn out(&self, from: &Path) -> Result<PathBuf> {
+        let to = self.folder.join(from.file_name().unwrap_or_default());
+        if fs::canonicalize(&to).is_ok_and(|to| fs::canonicalize(from).is_ok_and(|from| from == to)) {
+            return Err(DataError::format(to, Place::File, "is the file that is read: write into another folder"));
+        }
+        Ok(to)
     }
 
     /// A copy, byte for byte.
     fn copy(&self, from: &Path) -> Result<PathBuf> {
-        let to = self.out(from);
-        if fs::canonicalize(&to).is_ok_and(|to| fs::canonicalize(from).is_ok_and(|from| from == to)) {
-            return Err(DataError::format(to, Place::File, "is the file that is read: write into another folder"));
-        }
+        let to = self.out(from)?;
         let mut file = fs::File::open(from).map_err(|source| DataError::io(from, "open", source))?;
         // Without the name's .gz the bytes are copied as they are.
         let plain = self.folder.join(format!(".{}.copy", from.file_name().unwrap_or_default().to_string_lossy()));
@@ -78,7 +80,7 @@ impl Job<'_> {
     }
 
     fn write(&self, from: &Path, bytes: &[u8]) -> Result<PathBuf> {
-        let to = self.out(from);
+        let to = self.out(from)?;
         atomic::write(&to, |out| out.write_all(bytes))?;
         Ok(to)
     }

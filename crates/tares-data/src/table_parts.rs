@@ -262,7 +262,8 @@ fn read_parquet(paths: &[PathBuf], options: &LoadOptions, label: Option<&String>
     if table.rows == 0 {
         return Err(DataError::format(&table.path, Place::File, "has no rows"));
     }
-    let ids = options.id_column.clone().map(|id| take_ids(&mut table, id)).transpose()?;
+    let named = |id: &String| label_needed || table.position(id).is_ok();
+    let ids = options.id_column.clone().filter(named).map(|id| take_ids(&mut table, id)).transpose()?;
     let label = match label_name {
         Some(label) => {
             let (codes, levels) = table.take_text(&label)?;

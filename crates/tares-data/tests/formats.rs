@@ -208,6 +208,12 @@ fn new_rows_are_read_like_the_training_rows() {
     assert!(!new.labelled);
     assert_eq!(floats(&new.data, 0)[..3], floats(&loaded.train, 7)[..3]);
     assert_eq!(floats(&new.data, 0)[3..], [0.0, 0.0, 0.0]);
+    // Rows to predict need no names either.
+    fs::write(&path, "colour,width,height\nred,1,2\n").unwrap();
+    assert_eq!(
+        load_with(path.to_str().unwrap(), &preparation, &LoadOptions::default(), &mut |_| {}).unwrap().data.id(0),
+        "0"
+    );
     fs::write(&path, "colour,name,width\nred,n1,1\n").unwrap();
     let error = load_with(path.to_str().unwrap(), &preparation, &LoadOptions::default(), &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("unknown column 'height'"), "{error}");
@@ -268,6 +274,24 @@ fn every_format_comes_back_with_other_labels_and_nothing_else_changed() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn the_file_that_is_read_is_never_written_over() {
+    let root = tempfile::tempdir().unwrap();
+    let path = root.path().join("table.csv");
+    fs::copy(file("table.csv"), &path).unwrap();
+    let loaded = read(&path, &table_options());
+    let data = loaded.train.clone().relabel(vec![0; loaded.train.len()]).unwrap();
+    let error = write_relabelled(&loaded, &data, root.path()).unwrap_err().to_string();
+    assert!(error.contains("is the file that is read: write into another folder"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), fs::read(file("table.csv")).unwrap());
+}
+
+#[test]
+fn a_test_table_can_be_named() {
+    let loaded = read(&file("table.csv"), &LoadOptions { test: Some(file("table-zstd.parquet")), ..table_options() });
+    assert_eq!(loaded.test.unwrap(), loaded.train);
 }
 
 #[test]
