@@ -70,12 +70,23 @@ fn make(kind: &str, card: usize) -> Option<Result<Device>> {
         #[cfg(feature = "webgpu")]
         "webgpu" => Some(Ok(Device::webgpu(burn::tensor::DeviceKind::DefaultDevice))),
         #[cfg(feature = "gl")]
-        "gl" => {
-            let options = Device::wgpu_options().graphics_api(burn::tensor::wgpu::WgpuBackend::Gl);
-            Some(options.init().map_err(|error| Error::value("device gl", "usable on this machine", error)))
-        }
+        "gl" => Some(open_gl()),
         _ => None,
     }
+}
+
+/// OpenGL's runtime can be started only once in a process; later calls share it.
+#[cfg(feature = "gl")]
+fn open_gl() -> Result<Device> {
+    static STARTED: std::sync::Mutex<Option<Device>> = std::sync::Mutex::new(None);
+    let mut started = STARTED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some(device) = &*started {
+        return Ok(device.clone());
+    }
+    let options = Device::wgpu_options().graphics_api(burn::tensor::wgpu::WgpuBackend::Gl);
+    let device = options.init().map_err(|error| Error::value("device gl", "usable on this machine", error))?;
+    *started = Some(device.clone());
+    Ok(device)
 }
 
 #[cfg(test)]
