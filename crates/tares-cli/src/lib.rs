@@ -3,6 +3,7 @@
 //! [`command`] has one file per subcommand; [`record`] is the run directory; [`report`] turns records into tables,
 //! pictures and pages, purely. Only this crate prints, and only through [`terminal`].
 
+pub mod audit_files;
 pub mod clock;
 pub mod command;
 pub mod failure;
@@ -11,9 +12,11 @@ pub mod interrupt;
 pub mod label_noise;
 pub mod model;
 pub mod noise_rate;
+pub mod probability_file;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod run_history;
 pub mod samples;
 pub mod spec;
 pub mod terminal;

@@ -154,13 +154,7 @@ pub fn gallery(train: &Dataset, suspects: &[Suspect], reading: &Preparation) -> 
 
 fn card(train: &Dataset, suspect: &Suspect, reading: &Preparation) -> Outcome<Card> {
     let name = |label: Label| train.class_names()[label as usize].clone();
-    let (picture, values) = match train.shape() {
-        Shape::Image { channels, height, width } => {
-            let (pixels, height, width) = shrunk(&pixels(train.row(suspect.index)), channels, height, width);
-            (Some(picture(&pixels, channels, height, width)?), Vec::new())
-        }
-        Shape::Flat(_) => (None, row_values(train.row(suspect.index), reading)),
-    };
+    let (picture, values) = look(train, suspect.index, reading)?;
     Ok(Card {
         id: train.id(suspect.index),
         given: name(suspect.given),
@@ -169,6 +163,21 @@ fn card(train: &Dataset, suspect: &Suspect, reading: &Preparation) -> Outcome<Ca
         score: suspect.score,
         picture,
         values,
+    })
+}
+
+/// What a person sees of a row: its picture as base64 of a PNG file, or its columns and values.
+///
+/// # Errors
+/// A picture that cannot be encoded.
+#[allow(clippy::type_complexity)]
+pub fn look(train: &Dataset, index: usize, reading: &Preparation) -> Outcome<(Option<String>, Vec<(String, String)>)> {
+    Ok(match train.shape() {
+        Shape::Image { channels, height, width } => {
+            let (pixels, height, width) = shrunk(&pixels(train.row(index)), channels, height, width);
+            (Some(picture(&pixels, channels, height, width)?), Vec::new())
+        }
+        Shape::Flat(_) => (None, row_values(train.row(index), reading)),
     })
 }
 

@@ -1,5 +1,7 @@
 //! What can be typed. One file per subcommand: its arguments, its help with examples, and what it does.
 
+pub mod apply_labels;
+pub mod audit;
 pub mod compare;
 pub mod completions;
 pub mod corrupt;
@@ -30,6 +32,7 @@ use clap::{Parser, Subcommand};
   tares demo                                 see it work, in under two minutes
   tares train flowers.csv --label species    train on your own table
   tares train photos/ --out runs/photos      train on a folder of class folders
+  tares audit flowers.csv --label species    which labels are wrong?
   tares compare --data digits --noise symmetric:0.5 --methods standard,npcl --seeds 3 --out runs/table
 
 Data is a built-in name (see `tares data list`) or a path: a folder of class folders, an IDX, CIFAR, CSV, TSV,
@@ -52,6 +55,8 @@ pub struct Cli {
 enum Command {
     Demo(demo::Demo),
     Train(Box<train::Train>),
+    Audit(Box<audit::Audit>),
+    ApplyLabels(apply_labels::ApplyLabels),
     Predict(predict::Predict),
     Corrupt(corrupt::Corrupt),
     Compare(Box<compare::Compare>),
@@ -79,6 +84,8 @@ pub fn run(cli: Cli) -> Outcome<Exit> {
     match cli.command {
         Command::Demo(command) => command.run(&screen),
         Command::Train(command) => command.run(&screen),
+        Command::Audit(command) => command.run(&screen),
+        Command::ApplyLabels(command) => command.run(&screen),
         Command::Predict(command) => command.run(&screen),
         Command::Corrupt(command) => command.run(&screen),
         Command::Compare(command) => command.run(&screen),

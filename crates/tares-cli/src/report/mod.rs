@@ -1,6 +1,7 @@
 //! Reports are pure functions of records: the same records give the same bytes. Nothing here trains, reads data or
 //! knows Burn; [`write_all`] is the only function that touches files.
 
+pub mod audit_page;
 pub mod curves;
 pub mod escape;
 pub mod gallery;

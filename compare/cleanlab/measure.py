@@ -1,0 +1,53 @@
+"""Measures one case: ours and cleanlab in turns, three times each (once when it is long); medians. See `run`."""
+import csv, os, resource, statistics, subprocess, sys, tempfile, time
+
+case, folder, tares = sys.argv[1:4]
+p, y = f"{folder}/{case}.p.npy", f"{folder}/{case}.y.npy"
+peer_wanted = case != "large" or os.environ.get("PEER_LARGE")
+turns = 1 if case == "large" else 3
+
+def ours(out, *more):
+    """(seconds, megabytes) of the whole program; peak as the system counts it."""
+    code = ("import resource, subprocess, sys, time; t = time.perf_counter();"
+            "r = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); t = time.perf_counter() - t;"
+            "assert r.returncode == 0, r.returncode;"
+            "print(t, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)")
+    command = [sys.executable, "-c", code, tares, "audit", "--labels", y, "--probs", p, "--out", out, "--exit-zero", "--quiet", *more]
+    return [float(x) for x in subprocess.check_output(command).split()]
+
+PEER = """
+import resource, sys, time, warnings
+warnings.filterwarnings("ignore")
+import numpy as np
+from cleanlab.filter import find_label_issues
+if __name__ == "__main__":
+    p, y = np.load(sys.argv[1]), np.load(sys.argv[2])
+    t = time.perf_counter(); flags = find_label_issues(y, p); t = time.perf_counter() - t
+    np.save(sys.argv[3], np.flatnonzero(flags))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print(t, peak / 1024)
+"""
+with tempfile.TemporaryDirectory() as scratch:
+    script = f"{scratch}/peer.py"
+    open(script, "w").write(PEER)
+    flags = f"{scratch}/flags.npy"
+    mine, theirs = [], []
+    for _ in range(turns):
+        mine.append(ours(f"{scratch}/out"))
+        if peer_wanted:
+            theirs.append([float(x) for x in subprocess.check_output([sys.executable, script, p, y, flags]).split()])
+    middle = lambda runs, k: statistics.median(run[k] for run in runs)
+    row = [case, f"{middle(mine, 0):.2f}"]
+    if peer_wanted:
+        row += [f"{middle(theirs, 0):.2f}", f"{middle(theirs, 0) / middle(mine, 0):.1f}", f"{middle(mine, 1):.0f}", f"{middle(theirs, 1):.0f}"]
+    else:
+        row += ["", "", f"{middle(mine, 1):.0f}", ""]
+    print(",".join(row), flush=True)
+    if peer_wanted:
+        import numpy as np
+        seconds, megabytes = ours(f"{scratch}/out", "--method", "confident", "--gallery", "1")
+        with open(f"{scratch}/out/suspects.csv", newline="") as file:
+            found = {int(line["index"]) for line in csv.DictReader(file)}
+        wanted = set(np.load(flags).tolist())
+        print(f"{case}: confident learning, {seconds:.2f} s, {megabytes:.0f} MB: cleanlab flags {len(wanted)}, ours {len(found)}, "
+              f"{len(wanted - found)} only there, {len(found - wanted)} only here", file=sys.stderr, flush=True)

@@ -1,0 +1,131 @@
+//! `tares apply-labels`: reviewed labels back into the data.
+
+use super::Exit;
+use super::source::{Reading, load};
+use crate::failure::{Failure, Outcome};
+use crate::report::escape::csv_text;
+use crate::terminal::{Screen, plain};
+use clap::Args;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use tares_core::{Dataset, Label};
+use tares_data::{LoadOptions, Origin, write_relabelled};
+
+/// Put corrected labels into data
+///
+/// Writes a copy of DATA, in its own format, with the labels of FILE: the export of audit.html, or any table with the
+/// columns `index` and `label`. Rows that FILE does not name keep their labels.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tares apply-labels flowers.csv labels-reviewed.csv --label species --out corrected
+  tares apply-labels photos/ labels-reviewed.csv --out photos-corrected
+  tares apply-labels flowers.csv audits/flowers/labels-suggested.csv --out corrected   every suggestion, unseen")]
+pub struct ApplyLabels {
+    /// The data that was audited: a path
+    data: String,
+    /// The labels: a CSV file with `index` and `label` (or `suggested`)
+    file: PathBuf,
+    /// Where to write the corrected data
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+impl ApplyLabels {
+    /// Applies.
+    ///
+    /// # Errors
+    /// A table that does not belong to the data; classes that are not the data's; a directory that cannot be written.
+    pub fn run(self, screen: &Screen) -> Outcome<Exit> {
+        let options = LoadOptions { test_fraction: 0.0, ..self.reading.options() };
+        let loaded = load(&self.data, &options, screen)?;
+        let changes = read_changes(&self.file, &loaded.train)?;
+        let mut labels = loaded.train.given().to_vec();
+        let changed = changes.iter().filter(|(index, label)| labels[**index] != **label).count();
+        changes.iter().for_each(|(&index, &label)| labels[index] = label);
+        let data = loaded.train.clone().relabel(labels)?;
+        crate::files::create_directory(&self.out)?;
+        let files = match &loaded.origin {
+            Origin::Folder { root, .. } if root.is_dir() => copy_folder(root, &data, &self.out)?,
+            _ => write_relabelled(&loaded, &data, &self.out)?.len(),
+        };
+        screen.line(format!(
+            "{changed} of {} labels changed; {files} files written to {}",
+            data.len(),
+            plain(&self.out.display().to_string())
+        ))?;
+        screen
+            .result(&serde_json::json!({ "rows": data.len(), "changed": changed, "files": files, "out": self.out }))?;
+        Ok(Exit::Fine)
+    }
+}
+
+/// Row → new label.
+fn read_changes(path: &Path, data: &Dataset) -> Outcome<HashMap<usize, Label>> {
+    let fail = |text: String| Failure::new(format!("{}: {text}", path.display()));
+    let mut reader = csv::Reader::from_path(path).map_err(|error| fail(error.to_string()))?;
+    let header = reader.headers().map_err(|error| fail(error.to_string()))?.clone();
+    let position = |name: &str| header.iter().position(|cell| cell == name);
+    let index_at = position("index").ok_or_else(|| fail("no column 'index'".to_owned()))?;
+    let label_at = position("label")
+        .or_else(|| position("suggested"))
+        .ok_or_else(|| fail("no column 'label' or 'suggested'".to_owned()))?;
+    let given_at = position("given");
+    let classes: HashMap<String, Label> = (data.class_names().iter().zip(0..))
+        .flat_map(|(name, label)| [(name.clone(), label), (csv_text(name), label)])
+        .collect();
+    let mut changes = HashMap::new();
+    for (line, record) in reader.records().enumerate() {
+        let place = |text: String| fail(format!("line {}: {text}", line + 2));
+        let record = record.map_err(|error| place(error.to_string()))?;
+        let cell = |at: usize| record.get(at).unwrap_or_default();
+        let index: usize = cell(index_at)
+            .parse()
+            .ok()
+            .filter(|&index| index < data.len())
+            .ok_or_else(|| place(format!("index must be in 0..{}, got '{}'", data.len(), cell(index_at))))?;
+        let class = |name: &str| {
+            classes.get(name).copied().ok_or_else(|| place(format!("'{name}' is not one of the classes of the data")))
+        };
+        if let Some(at) = given_at {
+            let (told, real) = (class(cell(at))?, data.given()[index]);
+            if told != real {
+                let real = &data.class_names()[real as usize];
+                return Err(place(format!("row {index} has the label '{real}', not '{}'", cell(at)))
+                    .way_out("this table was made for other data or another order of rows"));
+            }
+        }
+        let label = class(cell(label_at))?;
+        if changes.insert(index, label).is_some_and(|before| before != label) {
+            return Err(place(format!("row {index} comes twice, with different labels")));
+        }
+    }
+    Ok(changes)
+}
+
+/// Copies the pictures of a folder of class folders into the folders of their new classes.
+fn copy_folder(root: &Path, data: &Dataset, out: &Path) -> Outcome<usize> {
+    let same = |a: &Path, b: &Path| matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    if same(root, out) {
+        return Err(Failure::new(format!("{}: is the data itself", out.display())).way_out("choose another --out"));
+    }
+    let mut taken = std::collections::HashSet::new();
+    for index in 0..data.len() {
+        let id = data.id(index);
+        let name = Path::new(&id).file_name().ok_or_else(|| Failure::new(format!("{id}: has no file name")))?;
+        let class = &data.class_names()[data.given()[index] as usize];
+        let folder = out.join(class);
+        crate::files::create_directory(&folder)?;
+        // Two pictures from different classes may have the same name.
+        let mut to = folder.join(name);
+        let mut turn = 1;
+        while !taken.insert(to.clone()) {
+            turn += 1;
+            to = folder.join(format!("{turn}-{}", name.to_string_lossy()));
+        }
+        let from = root.join(&id);
+        std::fs::copy(&from, &to).map_err(|error| Failure::file(&from, "copy", &error))?;
+    }
+    Ok(data.len())
+}

@@ -1,0 +1,405 @@
+//! `tares audit`: which labels are wrong, how many, and what they should be.
+
+use super::Exit;
+use super::plan::Training;
+use super::source::{Reading, load};
+use crate::audit_files::{
+    AgainstTruth, ClassSummary, Finding, Names, Summary, write_labels, write_summary, write_suspects,
+};
+use crate::failure::{Failure, Outcome};
+use crate::files::{create_directory, write_whole};
+use crate::probability_file::{ProbabilityFile, read_labels};
+use crate::report::audit_page::{Shown, audit_page};
+use crate::run_history::RunHistory;
+use crate::samples;
+use crate::terminal::{Screen, plain, work_bar};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use tares::evaluate::cross_validated_probabilities;
+use tares::{Control, Method as Training_, Network, Plan};
+use tares_core::audit::{Audit as Audited, Score, audit_ranked};
+use tares_core::estimate::{Method, Normalised, Probabilities, Table};
+use tares_core::metric::{Retrieval, auroc, average_precision};
+use tares_core::{Dataset, Label};
+use tares_data::{LoadOptions, Preparation};
+
+/// Find wrong labels
+///
+/// From a model's out-of-sample probabilities (--probs), from data alone (networks are trained on folds of it), or from
+/// a finished run of `tares train`. Writes suspects.csv, labels-suggested.csv, summary.json and audit.html, the page to
+/// review suspects in.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tares audit flowers.csv --label species                   a table: trains on folds, then audits
+  tares audit photos/ --out audits/photos                   a folder of class folders
+  tares audit --labels y.npy --probs p.npy --out DIR        any model's out-of-sample probabilities
+  tares audit flowers.csv --label species --probs p.csv     the same, with the rows to look at
+  tares audit runs/flowers-npcl                             a finished run, from its training history
+
+Labels beside --probs are numbers 0..K-1; probabilities are N x K in .npy (memory-mapped), .csv or .parquet.
+Exit codes: 0 no suspects (or --exit-zero), 1 suspects, 2 failure.")]
+pub struct Audit {
+    /// A built-in name, a path, or a directory that `tares train` wrote
+    #[arg(required_unless_present = "probs")]
+    data: Option<String>,
+    /// Out-of-sample probabilities, one row per sample and one column per class: .npy, .csv or .parquet
+    #[arg(long, value_name = "FILE")]
+    probs: Option<PathBuf>,
+    /// The true labels, to see how good the audit is
+    #[arg(long, value_name = "FILE")]
+    truth: Option<PathBuf>,
+    /// Where to write [default: audits/NAME]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// How wrong labels are found: posterior, confident (as cleanlab), argmax
+    #[arg(long, default_value_t)]
+    method: Method,
+    /// How suspects are ranked: posterior, self-confidence, normalised-margin, entropy-adjusted, class-adjusted
+    #[arg(long, default_value_t, value_name = "SCORE")]
+    rank: Score,
+    /// Divide every row of --probs by its sum
+    #[arg(long)]
+    normalise: bool,
+    /// Exit with 0 even when there are suspects
+    #[arg(long)]
+    exit_zero: bool,
+    /// Suspects on the page, pictures included
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    gallery: usize,
+    /// Without --probs: networks trained, each on all folds but one
+    #[arg(long, default_value_t = 4, value_name = "K")]
+    folds: usize,
+    /// Without --probs: how they are trained
+    #[arg(long, default_value = "gce", value_name = "METHOD")]
+    train_method: Training_,
+    #[command(flatten)]
+    training: Training,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// What is known about the rows besides labels and probabilities.
+struct Rows {
+    data: Option<(Dataset, Preparation)>,
+    given: Vec<Label>,
+    truth: Option<Vec<Label>>,
+    /// What to name to `tares apply-labels`.
+    source: Option<String>,
+}
+
+impl Audit {
+    /// Audits.
+    ///
+    /// # Errors
+    /// Labels or probabilities that cannot be read or don't fit each other; a directory that cannot be written.
+    pub fn run(self, screen: &Screen) -> Outcome<Exit> {
+        let out = self.out.clone().unwrap_or_else(|| self.default_out());
+        let (report, rows) = match (&self.probs, &self.data) {
+            (Some(path), _) => self.from_probabilities(path, screen)?,
+            (None, Some(place)) if Path::new(place).join("manifest.json").is_file() => self.from_run(place, screen)?,
+            (None, Some(source)) => self.from_data(source, screen)?,
+            (None, None) => return Err(Failure::new("name data, a run, or --probs with --labels")),
+        };
+        report.summary.warnings.iter().for_each(|warning| screen.warning(warning));
+        create_directory(&out)?;
+        let names = rows.names(report.summary.classes.len());
+        write_suspects(&out.join("suspects.csv"), names, &report.findings)?;
+        let labels = write_labels(&out, names, &rows.given, &report.findings)?;
+        write_summary(&out.join("summary.json"), &report.summary)?;
+        let shown = rows.shown(&report.findings, self.gallery)?;
+        let page = audit_page(&report.summary, &shown, rows.source.as_deref(), &key(&rows.given, &report.findings))?;
+        write_whole(&out.join("audit.html"), page.as_bytes())?;
+        print(&report.summary, &out, labels, screen)?;
+        Ok(if report.findings.is_empty() || self.exit_zero { Exit::Fine } else { Exit::Findings })
+    }
+
+    fn default_out(&self) -> PathBuf {
+        let named = self.data.as_deref().map(Path::new).or(self.probs.as_deref()).unwrap_or(Path::new("audit"));
+        let stem = named.file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy());
+        Path::new("audits").join(crate::report::file_name(&stem))
+    }
+
+    fn from_probabilities(&self, path: &Path, screen: &Screen) -> Outcome<(Report, Rows)> {
+        let file = ProbabilityFile::open(path)?;
+        let options = self.options();
+        let mut rows = match (&self.data, &options.labels) {
+            (Some(source), _) => self.load(source, screen)?,
+            (None, Some(labels)) => {
+                Rows { data: None, given: read_labels(labels, options.label.as_deref())?, truth: None, source: None }
+            }
+            (None, None) => {
+                return Err(
+                    Failure::new("--probs needs the given labels").way_out("add --labels FILE, or name the data")
+                );
+            }
+        };
+        if file.rows() != rows.given.len() {
+            return Err(Failure::new(format!(
+                "{}: probabilities must have a row for each of the {} labels, got {}",
+                path.display(),
+                rows.given.len(),
+                file.rows()
+            )));
+        }
+        if let Some((data, _)) = &rows.data
+            && data.classes() != file.classes()
+        {
+            return Err(Failure::new(format!(
+                "{}: probabilities must have a column for each of the {} classes ({}), got {}",
+                path.display(),
+                data.classes(),
+                data.class_names().iter().take(8).map(|name| plain(name)).collect::<Vec<_>>().join(", "),
+                file.classes()
+            )));
+        }
+        self.read_truth(&mut rows)?;
+        let origin = path.display().to_string();
+        let report = match self.normalise {
+            true => self.audit(&Normalised(file), &rows, origin, screen),
+            false => self.audit(&file, &rows, origin, screen),
+        };
+        Ok((report.map_err(|failure| normalisable(failure, path))?, rows))
+    }
+
+    fn from_data(&self, source: &str, screen: &Screen) -> Outcome<(Report, Rows)> {
+        let mut rows = self.load(source, screen)?;
+        self.read_truth(&mut rows)?;
+        let Some((data, _)) = &rows.data else { return Err(Failure::new("no rows to train on")) };
+        let mut plan = Plan { epochs: 30, ..Plan::default() };
+        self.training.apply(&mut plan)?;
+        let network = self.training.network.clone().unwrap_or_else(|| Network::suggest(data.shape()));
+        let device = tares::device::by_name(&self.training.device)?;
+        screen.note(format!(
+            "{}: {} rows in {} classes; training {} networks ({network}, {}) on all folds but one ...",
+            plain(source),
+            data.len(),
+            data.classes(),
+            self.folds,
+            self.train_method
+        ));
+        let bars = screen.bars();
+        let bar = work_bar(&bars, "fold");
+        let probabilities = cross_validated_probabilities(
+            data,
+            self.folds,
+            &network,
+            &self.train_method,
+            &plan,
+            &device,
+            &mut |fold, progress| {
+                bar.set_message(format!("{} of {}, epoch {}", fold + 1, self.folds, progress.epoch.epoch + 1));
+                Control::Continue
+            },
+        );
+        bar.finish_and_clear();
+        let probabilities = probabilities?;
+        let table = Table::new(&probabilities, data.classes())?;
+        let origin = format!("{} networks ({network}, {}) trained on folds", self.folds, self.train_method);
+        Ok((self.audit(&table, &rows, origin, screen)?, rows))
+    }
+
+    fn from_run(&self, place: &str, screen: &Screen) -> Outcome<(Report, Rows)> {
+        let history = RunHistory::read(Path::new(place))?;
+        let (findings, summary, scores) = history.judge()?;
+        let data = match history.load(screen) {
+            Ok(loaded) => Some(loaded),
+            Err(failure) => {
+                screen.warning(format!("the page has no pictures or values: {failure}"));
+                None
+            }
+        };
+        let mut rows = Rows { data, given: history.given.clone(), truth: history.truth.clone(), source: None };
+        self.read_truth(&mut rows)?;
+        let mut report = Report { summary, findings };
+        report.compare(&rows, || Ok(scores))?;
+        Ok((report, rows))
+    }
+
+    fn options(&self) -> LoadOptions {
+        LoadOptions { test_fraction: 0.0, ..self.reading.options() }
+    }
+
+    fn load(&self, source: &str, screen: &Screen) -> Outcome<Rows> {
+        let loaded = load(source, &self.options(), screen)?;
+        Ok(Rows {
+            given: loaded.train.given().to_vec(),
+            truth: loaded.train.truth().map(<[Label]>::to_vec),
+            data: Some((loaded.train, loaded.preparation)),
+            source: Some(source.to_owned()),
+        })
+    }
+
+    fn read_truth(&self, rows: &mut Rows) -> Outcome<()> {
+        let Some(path) = &self.truth else { return Ok(()) };
+        let truth = read_labels(path, None)?;
+        if truth.len() != rows.given.len() {
+            return Err(Failure::new(format!(
+                "{}: true labels must be as many as the {} given ones, got {}",
+                path.display(),
+                rows.given.len(),
+                truth.len()
+            )));
+        }
+        rows.truth = Some(truth);
+        Ok(())
+    }
+
+    fn audit<P: Probabilities>(&self, probs: &P, rows: &Rows, origin: String, screen: &Screen) -> Outcome<Report> {
+        let bars = screen.bars();
+        let bar = work_bar(&bars, "auditing");
+        let audited = audit_ranked(probs, &rows.given, self.method, self.rank);
+        bar.finish_and_clear();
+        let audited = audited?;
+        let names = rows.names(probs.classes());
+        let mut report = Report::of(&audited, names, self.method, origin);
+        report.compare(rows, || Ok(audited.scores(probs, &rows.given, self.rank)?))?;
+        Ok(report)
+    }
+}
+
+/// Rows that don't sum to 1 can be mended here.
+fn normalisable(failure: Failure, path: &Path) -> Failure {
+    let text = failure.to_string();
+    let failure = failure.within(path.display());
+    match text.contains("sum of the probabilities") {
+        true => failure.way_out("add --normalise to divide every row by its sum"),
+        false => failure,
+    }
+}
+
+impl Rows {
+    fn names(&self, classes: usize) -> Names<'_> {
+        Names { data: self.data.as_ref().map(|(data, _)| data), classes }
+    }
+
+    fn shown(&self, findings: &[Finding], most: usize) -> Outcome<Vec<Shown>> {
+        let names = self.names(0);
+        findings
+            .iter()
+            .take(most)
+            .map(|finding| {
+                let (picture, values) = match &self.data {
+                    Some((data, reading)) => samples::look(data, finding.index, reading)?,
+                    None => (None, Vec::new()),
+                };
+                Ok(Shown {
+                    index: finding.index,
+                    id: names.row(finding.index),
+                    given: finding.given,
+                    suggested: finding.suggested,
+                    score: finding.score,
+                    reason: finding.reason.clone(),
+                    picture,
+                    values,
+                })
+            })
+            .collect()
+    }
+}
+
+/// The numbers of an audit, before they are written.
+struct Report {
+    summary: Summary,
+    findings: Vec<Finding>,
+}
+
+impl Report {
+    fn of(audited: &Audited, names: Names<'_>, method: Method, origin: String) -> Self {
+        let percent = |p: f64| format!("{:.1} %", 100.0 * p);
+        let findings: Vec<Finding> = audited
+            .suspects
+            .iter()
+            .map(|suspect| Finding {
+                index: suspect.index,
+                given: suspect.given,
+                suggested: suspect.suggested,
+                score: suspect.score,
+                reason: format!(
+                    "classifier says {} {} and {} {}",
+                    plain(&names.class(suspect.suggested)),
+                    percent(suspect.suggested_probability),
+                    plain(&names.class(suspect.given)),
+                    percent(suspect.given_probability)
+                ),
+            })
+            .collect();
+        let per_class = audited.per_class.iter().enumerate().map(|(class, quality)| ClassSummary {
+            class: names.class(class as Label),
+            rows: quality.rows,
+            suspects: quality.suspects,
+            missing: quality.missing,
+        });
+        let summary = Summary {
+            rows: audited.estimate.rows,
+            classes: names.all(),
+            method: method.to_string(),
+            probabilities: origin,
+            noise_rate: audited.estimate.rate,
+            noise_rate_band: audited.estimate.band,
+            transition: audited.estimate.transition.rows().to_vec(),
+            suspects: findings.len(),
+            per_class: per_class.collect(),
+            warnings: audited.overview.warnings(),
+            against_truth: None,
+        };
+        Self { summary, findings }
+    }
+
+    /// Precision and the rest, if the truth is known. `scores` gives the quality of every label.
+    fn compare(&mut self, rows: &Rows, scores: impl FnOnce() -> Outcome<Vec<f64>>) -> Outcome<()> {
+        let Some(truth) = &rows.truth else { return Ok(()) };
+        let wrong: Vec<bool> = rows.given.iter().zip(truth).map(|(given, truth)| given != truth).collect();
+        let positions: Vec<u32> = self.findings.iter().map(|finding| finding.index as u32).collect();
+        let retrieval = Retrieval::new(&positions, &wrong)?;
+        let badness: Vec<f64> = scores()?.into_iter().map(|score| -score).collect();
+        let found: Vec<&Finding> = self.findings.iter().filter(|finding| wrong[finding.index]).collect();
+        let right = found.iter().filter(|finding| finding.suggested == truth[finding.index]).count();
+        self.summary.against_truth = Some(AgainstTruth {
+            wrong: retrieval.wanted,
+            noise_rate: retrieval.wanted as f64 / wrong.len() as f64,
+            precision: retrieval.precision(),
+            recall: retrieval.recall(),
+            f1: retrieval.f1(),
+            // Undefined when all labels are right, or all wrong.
+            auroc: auroc(&badness, &wrong).ok(),
+            average_precision: average_precision(&badness, &wrong).ok(),
+            right_suggestions: (!found.is_empty()).then(|| right as f64 / found.len() as f64),
+        });
+        Ok(())
+    }
+}
+
+/// Tells audits apart in the browser: the same labels and suspects give the same key.
+fn key(given: &[Label], findings: &[Finding]) -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    let mut add = |value: u64| hash = (hash ^ value).wrapping_mul(0x0100_0000_01b3);
+    given.iter().for_each(|&label| add(u64::from(label)));
+    findings.iter().for_each(|finding| add(finding.index as u64));
+    format!("{hash:016x}")
+}
+
+fn print(summary: &Summary, out: &Path, labels: &str, screen: &Screen) -> Outcome<()> {
+    let (low, high) = summary.noise_rate_band;
+    let share = summary.suspects as f64 / summary.rows as f64;
+    screen.line(format!("rows        {} in {} classes", summary.rows, summary.classes.len()))?;
+    screen
+        .line(format!("noise rate  {:.4} (between {low:.4} and {high:.4}; {})", summary.noise_rate, summary.method))?;
+    screen.line(format!("suspects    {} ({:.2} %)", summary.suspects, 100.0 * share))?;
+    if let Some(truth) = &summary.against_truth {
+        let show = |value: Option<f64>| value.map_or("undefined".to_owned(), |value| format!("{value:.4}"));
+        screen.line(format!("truth       {} wrong labels ({:.4})", truth.wrong, truth.noise_rate))?;
+        for (name, value) in [
+            ("precision", truth.precision),
+            ("recall", truth.recall),
+            ("F1", truth.f1),
+            ("AUROC", truth.auroc),
+            ("avg. prec.", truth.average_precision),
+        ] {
+            screen.line(format!("{name:<11} {}", show(value)))?;
+        }
+    }
+    for file in ["suspects.csv", labels, "summary.json", "audit.html"] {
+        screen.line(plain(&out.join(file).display().to_string()))?;
+    }
+    screen.result(&serde_json::json!({ "out": out, "summary": summary }))
+}

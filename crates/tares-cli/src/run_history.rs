@@ -1,0 +1,156 @@
+//! A finished run, looked at for wrong labels: the margins of its training history.
+
+use crate::audit_files::{ClassSummary, Finding, Names, Summary};
+use crate::command::source;
+use crate::failure::{Failure, Outcome};
+use crate::record::RunRecord;
+use crate::spec::{self, Spec};
+use crate::terminal::Screen;
+use std::path::{Path, PathBuf};
+use tares_core::audit::score::from_margins as margin_scores;
+use tares_core::estimate::history::from_margins;
+use tares_core::{Dataset, Label};
+use tares_data::Preparation;
+use tares_data::parquet_file::ParquetFile;
+use tares_data::table::{Table, Values};
+
+/// What a run knows about every training row.
+#[derive(Debug)]
+pub struct RunHistory {
+    path: PathBuf,
+    classes: Vec<String>,
+    /// The labels it was trained on.
+    pub given: Vec<Label>,
+    /// The true labels, in experiments.
+    pub truth: Option<Vec<Label>>,
+    predicted: Vec<Label>,
+    margins: Vec<f64>,
+    kept: Vec<f64>,
+    seen: Vec<f64>,
+}
+
+impl RunHistory {
+    /// Reads `manifest.json` and `samples.parquet` of a run directory.
+    ///
+    /// # Errors
+    /// The run is unfinished or damaged.
+    pub fn read(run: &Path) -> Outcome<Self> {
+        let record = RunRecord::read(run)?;
+        let path = run.join("samples.parquet");
+        if !path.is_file() {
+            return Err(Failure::new(format!("{}: this run is not finished", run.display()))
+                .way_out(format!("finish it first: tares train --resume --out {}", run.display())));
+        }
+        let file = ParquetFile::open(&path)?;
+        let table = file.table(&file.leaves())?;
+        let column = |name: &str| numbers(&table, name).ok_or_else(|| missing(&path, name));
+        let labels = |name: &str| -> Outcome<Vec<Label>> { Ok(column(name)?.iter().map(|&v| v as Label).collect()) };
+        let truth = numbers(&table, "truth").map(|cells| cells.iter().map(|&v| v as Label).collect());
+        let read = Self {
+            given: labels("given")?,
+            predicted: labels("predicted")?,
+            truth,
+            margins: column("mean_margin")?.to_vec(),
+            kept: column("times_kept")?.to_vec(),
+            seen: column("times_seen")?.to_vec(),
+            classes: record.manifest.data.classes,
+            path: run.into(),
+        };
+        let k = read.classes.len();
+        let labels = read.given.iter().chain(&read.predicted).chain(read.truth.iter().flatten());
+        if labels.into_iter().any(|&label| label as usize >= k) {
+            return Err(Failure::new(format!("{}: labels must be in 0..{k}", path.display())));
+        }
+        Ok(read)
+    }
+
+    /// The suspects, the summary, and the quality of every label.
+    ///
+    /// # Errors
+    /// Margins that are not finite, or too few of them.
+    pub fn judge(&self) -> Outcome<(Vec<Finding>, Summary, Vec<f64>)> {
+        let estimate = from_margins(&self.margins)?;
+        let scores = margin_scores(&self.margins)?;
+        let suspicious = |row: &usize| estimate.wrong[*row] >= 0.5 && self.predicted[*row] != self.given[*row];
+        let mut rows: Vec<usize> = (0..self.given.len()).filter(suspicious).collect();
+        rows.sort_by(|&a, &b| self.margins[a].total_cmp(&self.margins[b]).then(a.cmp(&b)));
+        let findings: Vec<Finding> = rows
+            .into_iter()
+            .map(|index| Finding {
+                index,
+                given: self.given[index],
+                suggested: self.predicted[index],
+                score: scores[index],
+                reason: format!(
+                    "mean margin {:.2} over training; kept {} of {} times",
+                    self.margins[index], self.kept[index], self.seen[index]
+                ),
+            })
+            .collect();
+        let k = self.classes.len();
+        let mut per_class: Vec<ClassSummary> = (self.classes.iter())
+            .map(|name| ClassSummary { class: name.clone(), rows: 0, suspects: 0, missing: 0 })
+            .collect();
+        let mut counts = vec![vec![0.0; k]; k];
+        for (index, &given) in self.given.iter().enumerate() {
+            per_class[given as usize].rows += 1;
+            let wrong = if self.predicted[index] == given { 0.0 } else { estimate.wrong[index] };
+            counts[given as usize][given as usize] += 1.0 - wrong;
+            counts[self.predicted[index] as usize][given as usize] += wrong;
+        }
+        for finding in &findings {
+            per_class[finding.given as usize].suspects += 1;
+            per_class[finding.suggested as usize].missing += 1;
+        }
+        for (class, row) in counts.iter_mut().enumerate() {
+            let total: f64 = row.iter().sum();
+            match total > 0.0 {
+                true => row.iter_mut().for_each(|count| *count /= total),
+                false => row[class] = 1.0,
+            }
+        }
+        let summary = Summary {
+            rows: self.given.len(),
+            classes: self.classes.clone(),
+            method: "history".to_owned(),
+            probabilities: format!("the margins of {} over training", self.path.display()),
+            noise_rate: estimate.rate,
+            noise_rate_band: estimate.band,
+            transition: counts,
+            suspects: findings.len(),
+            per_class,
+            warnings: Vec::new(),
+            against_truth: None,
+        };
+        Ok((findings, summary, scores))
+    }
+
+    /// The rows themselves, to show them.
+    ///
+    /// # Errors
+    /// The data is no longer where the run found it, or has changed.
+    pub fn load(&self, screen: &Screen) -> Outcome<(Dataset, Preparation)> {
+        let spec: Spec = spec::read(&self.path.join("spec.toml"))?;
+        let loaded = source::load(&spec.data, &spec.load.options(), screen)?;
+        if loaded.train.len() != self.given.len() || loaded.train.class_names() != self.classes {
+            return Err(Failure::new(format!("{}: has other rows or classes than the run was trained on", spec.data)));
+        }
+        Ok((loaded.train.relabel(self.given.clone())?, loaded.preparation))
+    }
+
+    /// What rows and classes are called when the data is gone.
+    pub fn names(&self) -> Names<'_> {
+        Names { data: None, classes: self.classes.len() }
+    }
+}
+
+fn numbers<'a>(table: &'a Table, name: &str) -> Option<&'a [f64]> {
+    match &table.columns.iter().find(|column| column.name == name)?.values {
+        Values::Numbers(cells) => Some(cells),
+        Values::Text { .. } => None,
+    }
+}
+
+fn missing(path: &Path, name: &str) -> Failure {
+    Failure::new(format!("{}: no column '{name}'", path.display()))
+}
