@@ -1,6 +1,7 @@
 //! Probabilities and labels from any model's output: NPY as a memory map, Parquet by row groups, CSV.
 
 use crate::failure::{Failure, Outcome};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use tares_core::estimate::Probabilities;
@@ -51,7 +52,7 @@ impl ProbabilityFile {
             Kind::Parquet => Self::Parquet(Groups::open(path)?),
             Kind::Csv => {
                 let table = read_csv(path)?;
-                let columns: Vec<&[f64]> = table.columns.iter().filter_map(numbers).collect();
+                let columns: Vec<Cow<'_, [f64]>> = table.columns.iter().filter_map(numbers).collect();
                 if columns.len() != table.columns.len() {
                     let text = table.columns.iter().find(|column| numbers(column).is_none());
                     let name = text.map_or(String::new(), |column| format!(": column '{}' is text", column.name));
@@ -232,10 +233,15 @@ fn label_column<'a>(table: &'a Table, wanted: Option<&str>) -> Option<&'a Column
     LABEL_NAMES.iter().find_map(|name| table.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)))
 }
 
-fn numbers(column: &Column) -> Option<&[f64]> {
+/// The cells as numbers. The column a reader of data sets takes for the label comes as text, whatever is in it.
+fn numbers(column: &Column) -> Option<Cow<'_, [f64]>> {
     match &column.values {
-        Values::Numbers(cells) => Some(cells),
-        Values::Text { .. } => None,
+        Values::Numbers(cells) => Some(Cow::Borrowed(cells)),
+        Values::Text { codes, levels } => {
+            let levels: Vec<f64> = levels.iter().map(|text| text.trim().parse().ok()).collect::<Option<_>>()?;
+            let number = |&code: &u32| levels.get(code as usize).copied().unwrap_or(f64::NAN);
+            Some(Cow::Owned(codes.iter().map(number).collect()))
+        }
     }
 }
 

@@ -68,7 +68,12 @@ fn labels_and_probabilities_give_suspects_and_exit_code_1() {
         assert_eq!(line.split(',').nth(2).unwrap(), label.to_string());
     }
     let page = fs::read_to_string(out.join("audit.html")).unwrap();
-    assert!(page.contains("<svg") && page.contains("id=\"gallery\"") && !page.contains("http://"));
+    assert!(
+        page.contains("<svg")
+            && page.contains("id=\"gallery\"")
+            && !page.contains("src=\"http")
+            && !page.contains("href=\"http")
+    );
 
     assert!(tares(&[&ask[..], &["--exit-zero"]].concat()).success().contains("suspects"));
     for method in ["confident", "argmax"] {
@@ -95,7 +100,13 @@ fn csv_and_parquet_say_the_same_as_npy() {
         }
         let out = folder.path().join("out");
         tares(&["audit", "--labels", path(&label_file), "--probs", path(&probs), "--out", path(&out)]).ends(1);
-        said.push(fs::read_to_string(out.join("suspects.csv")).unwrap());
+        // Decimals are not the 32-bit numbers to the last digit, so equals may change places.
+        let suspects = fs::read_to_string(out.join("suspects.csv")).unwrap();
+        let mut rows: Vec<String> =
+            suspects.lines().skip(1).map(|line| line.split(',').take(4).collect::<Vec<_>>().join(",")).collect();
+        rows.sort_unstable();
+        assert!(rows.len() > 200, "{}", rows.len());
+        said.push(rows);
     }
     assert_eq!(said[0], said[1]);
     assert_eq!(said[0], said[2]);
