@@ -1,6 +1,6 @@
 //! A finished run, looked at for wrong labels: the margins of its training history.
 
-use crate::audit_files::{ClassSummary, Finding, Names, Summary};
+use crate::audit_files::{ClassSummary, Finding, Summary};
 use crate::command::source;
 use crate::failure::{Failure, Outcome};
 use crate::record::RunRecord;
@@ -136,11 +136,6 @@ impl RunHistory {
             return Err(Failure::new(format!("{}: has other rows or classes than the run was trained on", spec.data)));
         }
         Ok((loaded.train.relabel(self.given.clone())?, loaded.preparation))
-    }
-
-    /// What rows and classes are called when the data is gone.
-    pub fn names(&self) -> Names<'_> {
-        Names { data: None, classes: self.classes.len() }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::terminal::{Screen, plain, work_bar};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::evaluate::cross_validated_probabilities;
-use tares::{Control, Method as Training_, Network, Plan};
+use tares::{Control, Method as TrainingMethod, Network, Plan};
 use tares_core::audit::{Audit as Audited, Score, audit_ranked};
 use tares_core::estimate::{Method, Normalised, Probabilities, Table};
 use tares_core::metric::{Retrieval, auroc, average_precision};
@@ -71,7 +71,7 @@ pub struct Audit {
     folds: usize,
     /// Without --probs: how they are trained
     #[arg(long, default_value = "gce", value_name = "METHOD")]
-    train_method: Training_,
+    train_method: TrainingMethod,
     #[command(flatten)]
     training: Training,
     #[command(flatten)]
@@ -95,9 +95,9 @@ impl Audit {
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
         let out = self.out.clone().unwrap_or_else(|| self.default_out());
         let (report, rows) = match (&self.probs, &self.data) {
-            (Some(path), _) => self.from_probabilities(path, screen)?,
-            (None, Some(place)) if Path::new(place).join("manifest.json").is_file() => self.from_run(place, screen)?,
-            (None, Some(source)) => self.from_data(source, screen)?,
+            (Some(path), _) => self.of_probabilities(path, screen)?,
+            (None, Some(place)) if Path::new(place).join("manifest.json").is_file() => self.of_run(place, screen)?,
+            (None, Some(source)) => self.of_data(source, screen)?,
             (None, None) => return Err(Failure::new("name data, a run, or --probs with --labels")),
         };
         report.summary.warnings.iter().for_each(|warning| screen.warning(warning));
@@ -119,7 +119,7 @@ impl Audit {
         Path::new("audits").join(crate::report::file_name(&stem))
     }
 
-    fn from_probabilities(&self, path: &Path, screen: &Screen) -> Outcome<(Report, Rows)> {
+    fn of_probabilities(&self, path: &Path, screen: &Screen) -> Outcome<(Report, Rows)> {
         let file = ProbabilityFile::open(path)?;
         let options = self.options();
         let mut rows = match (&self.data, &options.labels) {
@@ -161,7 +161,7 @@ impl Audit {
         Ok((report.map_err(|failure| normalisable(failure, path))?, rows))
     }
 
-    fn from_data(&self, source: &str, screen: &Screen) -> Outcome<(Report, Rows)> {
+    fn of_data(&self, source: &str, screen: &Screen) -> Outcome<(Report, Rows)> {
         let mut rows = self.load(source, screen)?;
         self.read_truth(&mut rows)?;
         let Some((data, _)) = &rows.data else { return Err(Failure::new("no rows to train on")) };
@@ -198,7 +198,7 @@ impl Audit {
         Ok((self.audit(&table, &rows, origin, screen)?, rows))
     }
 
-    fn from_run(&self, place: &str, screen: &Screen) -> Outcome<(Report, Rows)> {
+    fn of_run(&self, place: &str, screen: &Screen) -> Outcome<(Report, Rows)> {
         let history = RunHistory::read(Path::new(place))?;
         let (findings, summary, scores) = history.judge()?;
         let data = match history.load(screen) {

@@ -129,7 +129,7 @@ impl Tally {
         let (best, confidence) = largest(row);
         let lowest = row.iter().copied().fold(f64::INFINITY, f64::min);
         if lowest < -1e-6 || confidence > 1.0 + SUM_TOLERANCE {
-            let column = row.iter().position(|&value| value < -1e-6 || value > 1.0 + SUM_TOLERANCE).unwrap_or(0);
+            let column = row.iter().position(|value| !(-1e-6..=1.0 + SUM_TOLERANCE).contains(value)).unwrap_or(0);
             self.outside.get_or_insert((index, column, row[column]));
             self.outside_rows += 1;
         }

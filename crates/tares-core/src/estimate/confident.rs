@@ -1,9 +1,10 @@
 //! Confident learning (Northcutt, Jiang, Chuang 2021), as the library cleanlab does it by default.
 //!
-//! 1. θ_k = mean of p_k over the rows given k. 2. A row is confidently class j if p_j ≥ θ_j; if several are, the largest
-//! probability of all decides. The counts [given][true] are scaled to the label counts. 3. Per pair (given k, true j) the
-//! rows given k with the largest p_j − p_k are suspects, as many as were counted. 4. A row whose largest probability is
-//! its given label never is one.
+//! 1. θ_k = mean of p_k over the rows given k.
+//! 2. A row is confidently class j if p_j ≥ θ_j; if several are, the largest probability of all decides. The counts
+//!    [given][true] are scaled to the label counts.
+//! 3. Per pair (given k, true j) the rows given k with the largest p_j − p_k are suspects, as many as were counted.
+//! 4. A row whose largest probability is its given label never is one.
 //!
 //! Its known weakness: on labels given by people the counts come out at a quarter to two thirds of the truth.
 
