@@ -191,21 +191,20 @@ fn a_table_of_ones_own_needs_one_command() {
 #[test]
 fn hostile_names_stay_text_everywhere() {
     let place = tempfile::tempdir().unwrap();
-    let names =
-        ["<script>alert(1)</script>", "=cmd|' /C calc'!A0", "x\u{1b}[2J\u{202e}\"><img src=x onerror=alert(1)>"];
+    let names = ["<script>alert(1)</script>", "=cmd|' /C calc'!A0", "x\u{9b}2J\u{202e}\"><img src=x onerror=alert(1)>"];
     flowers(place.path(), 240, names);
     let arguments =
         ["train", "flowers.csv", "--label", "species", "--epochs", "3", "--noise", "symmetric:0.3", "--out", "run"];
     let (out, notes) = tares_in(place.path(), &arguments).ends(0);
-    assert!(!out.contains('\u{1b}') && !notes.contains('\u{1b}'), "{out}{notes}");
+    assert!(!out.contains('\u{9b}') && !notes.contains('\u{9b}'), "{out}{notes}");
     let run = place.path().join("run");
     let page = std::fs::read_to_string(run.join("report.html")).unwrap();
-    assert!(!page.contains("<script>alert") && !page.contains("<img src=x") && !page.contains('\u{1b}'));
+    assert!(!page.contains("<script>alert") && !page.contains("<img src=x") && !page.contains('\u{9b}'));
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     let suspects = std::fs::read_to_string(run.join("suspects.csv")).unwrap();
     assert!(suspects.contains("'=cmd") && !suspects.contains(",=cmd") && !suspects.contains("\"=cmd"), "{suspects}");
     let inspected = tares_in(place.path(), &["data", "inspect", "flowers.csv", "--label", "species"]).success();
-    assert!(!inspected.contains('\u{1b}') && !inspected.contains('\u{202e}'), "{inspected}");
+    assert!(!inspected.contains('\u{9b}') && !inspected.contains('\u{202e}'), "{inspected}");
     exists(&run.join("model.json"));
 }
 

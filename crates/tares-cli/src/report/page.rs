@@ -190,17 +190,18 @@ fn tables(rows: &[Summary]) -> Vec<Value> {
     if rows.iter().any(|row| row.label_precision_last10.is_some()) {
         tables.push(precision_table(rows));
     }
-    tables.iter().map(table_value).collect()
+    tables.iter().map(|table| table_value(table, true)).collect()
 }
 
-fn table_value(table: &Table) -> Value {
+/// `marked`: whether the best of each column is shown.
+fn table_value(table: &Table, marked: bool) -> Value {
     let cells = |r: usize, cells: &[Option<Cell>]| -> Vec<Option<Value>> {
         let shown = |(c, cell): (usize, &Option<Cell>)| {
             cell.map(|cell| {
                 context! {
                     mean => format!("{:.2}", cell.mean),
                     std => cell.std.map(|std| format!("{std:.2}")),
-                    best => table.is_best(r, c),
+                    best => marked && table.is_best(r, c),
                 }
             })
         };
@@ -266,7 +267,7 @@ fn per_class(runs: &[RunRecord]) -> Vec<Value> {
     in_order(runs.iter().map(noise_name))
         .iter()
         .filter_map(|noise| per_class_table(runs, noise))
-        .map(|t| table_value(&t))
+        .map(|t| table_value(&t, false))
         .collect()
 }
 
@@ -310,7 +311,9 @@ fn galleries(runs: &[RunRecord]) -> Vec<Value> {
             cards => Value::from_safe_string(gallery::cards(&run.gallery[..run.gallery.len().min(24)])),
         }
     };
-    shown.iter().filter(|run| !run.gallery.is_empty()).map(value).collect()
+    let mut filled: Vec<&RunRecord> = shown.iter().copied().filter(|run| !run.gallery.is_empty()).collect();
+    filled.sort_by_key(|run| level(run) != best(&noise_name(run)));
+    filled.iter().map(value).collect()
 }
 
 fn facts(runs: &[RunRecord]) -> Vec<(String, String)> {
