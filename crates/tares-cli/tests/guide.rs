@@ -24,7 +24,9 @@ fn every_command_in_the_guide_runs() {
             program.current_dir(place.path());
             let output = program.output().unwrap();
             let error = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{}: {line}\n{error}", page.display());
+            // 1 is a finding, which is what an audit is for.
+            let fine = matches!(output.status.code(), Some(0 | 1));
+            assert!(fine && !error.contains("error:"), "{}: {line}\n{error}", page.display());
             count += 1;
         }
     }
