@@ -12,8 +12,12 @@ use crate::run::to_host;
 use burn::tensor::Device;
 use tares_core::{Dataset, Label, stream};
 
-/// Rows per batch without autodiff: large enough to keep every core busy, small enough for any network's memory.
-pub(crate) const BATCH: usize = 500;
+/// Rows per batch without autodiff: large enough to keep every core busy, small enough that a layer of 128 maps of the
+/// picture's size stays near 128 MB.
+pub(crate) fn batch_size(preparation: &Preparation) -> usize {
+    let [_, height, width] = preparation.dims();
+    ((1 << 18) / (height * width).max(1)).clamp(64, 512)
+}
 
 /// The logits of every row: `[N][K]`, one row after the other. `network` is one without autodiff (`valid()`).
 ///
@@ -27,7 +31,7 @@ pub fn logits<N: Classifier>(
 ) -> Result<Vec<f32>> {
     preparation.check(data)?;
     let mut all = Vec::with_capacity(data.len() * data.classes());
-    for batch in Batches::in_order(data, preparation, BATCH, device) {
+    for batch in Batches::in_order(data, preparation, batch_size(preparation), device) {
         all.extend(to_host(network.logits(batch.inputs)));
     }
     Ok(all)
@@ -125,6 +129,16 @@ pub fn cross_validated_probabilities(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn batches_shrink_with_the_picture() {
+        let size = |side: usize| {
+            let shape = tares_core::Shape::Image { channels: 1, height: side, width: side };
+            let data = Dataset::new(vec![0u8; side * side], shape, vec![0], ["a", "b"]).unwrap();
+            batch_size(&Preparation::new(&data, &Default::default(), &Default::default()).unwrap())
+        };
+        assert_eq!([8, 28, 32, 64, 224].map(size), [512, 334, 256, 64, 64]);
+    }
 
     #[test]
     fn answers_take_the_first_of_equals() {

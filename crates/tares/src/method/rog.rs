@@ -205,7 +205,7 @@ fn layer_features<N: Classifier>(
 ) -> Result<Vec<Features>> {
     preparation.check(data)?;
     let mut all: Vec<Features> = Vec::new();
-    for batch in Batches::in_order(data, preparation, evaluate::BATCH, device) {
+    for batch in Batches::in_order(data, preparation, evaluate::batch_size(preparation), device) {
         let (layers, _) = network.features(batch.inputs);
         if layers.is_empty() {
             return Err(Error::value("network for rog", "one with hidden features", "one without").into());
