@@ -64,6 +64,8 @@ pub fn run(
     hear: &mut dyn FnMut(Event<'_>),
 ) -> Outcome<RunRecord> {
     spec.check()?;
+    // From here on Ctrl-C leaves something to go on with.
+    interrupt::watch();
     let directory = RunDirectory::lock(place)?;
     let network = spec.network.clone().unwrap_or_else(|| Network::suggest(loaded.train.shape()));
     let spec = Spec { network: Some(network.clone()), ..spec.clone() };
@@ -111,7 +113,6 @@ pub fn run(
         done,
     });
 
-    interrupt::watch();
     let mut trouble: Option<Failure> = None;
     let mut saved = Instant::now();
     let mut fit = Fit::new(&train, &method, &spec.plan).device(&device).on_epoch(|progress| {
