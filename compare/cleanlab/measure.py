@@ -35,7 +35,8 @@ with tempfile.TemporaryDirectory() as scratch:
     for _ in range(turns):
         mine.append(ours(f"{scratch}/out"))
         if peer_wanted:
-            theirs.append([float(x) for x in subprocess.check_output([sys.executable, script, p, y, flags]).split()])
+            said = subprocess.check_output([sys.executable, script, p, y, flags]).split()
+            theirs.append([float(x) for x in said[-2:]])  # it may print advice of its own before
     middle = lambda runs, k: statistics.median(run[k] for run in runs)
     row = [case, f"{middle(mine, 0):.2f}"]
     if peer_wanted:
