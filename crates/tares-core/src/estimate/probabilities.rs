@@ -1,6 +1,6 @@
 //! N × K out-of-sample probabilities, read in blocks of rows, so that they need not fit into memory.
 //!
-//! Every pass over them goes through [`fold`]: blocks of a fixed size, on all cores, put together in the order of the
+//! Every pass over them goes through `fold`: blocks of a fixed size, on all cores, put together in the order of the
 //! rows. What comes out depends neither on the number of threads nor on where the rows are kept.
 
 use crate::dataset::Label;
