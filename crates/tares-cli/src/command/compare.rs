@@ -3,21 +3,18 @@
 use super::Exit;
 use super::plan::Training;
 use super::source::{Reading, load};
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 use crate::files::{create_directory, write_whole};
 use crate::label_noise::LabelNoise;
-use crate::record::RunRecord;
-use crate::report::summary::{self, Summary};
-use crate::report::{self, file_name};
-use crate::run::{Event, Start, run};
-use crate::spec::{self, Experiment, NoiseRate, Spec, VERSION};
-use crate::terminal::{Screen, epoch_bar, plain};
+use crate::live_table::LiveTable;
+use crate::report::{self, summary};
+use crate::run::Start;
+use crate::runs::run_all;
+use crate::spec::{self, Experiment, NoiseRate, VERSION};
+use crate::terminal::{Screen, plain};
 use clap::Args;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::path::PathBuf;
 use tares::{Method, Plan};
-use tares_data::Loaded;
 
 /// Compare methods over noises and seeds
 ///
@@ -80,7 +77,9 @@ impl Compare {
         create_directory(&self.out)?;
         write_whole(&self.out.join("experiment.toml"), spec::to_toml(&experiment)?.as_bytes())?;
         let runs = experiment.runs();
-        let records = run_all(&runs, &loaded, &self.out, Start::Resume, self.jobs, screen)?;
+        let table = LiveTable::new(&runs, screen);
+        let records = run_all(&runs, &loaded, &self.out, Start::Resume, self.jobs, screen, &table)?;
+        table.clear();
         let rows = report::write_all(&self.out, &report::title(&records), &records)?;
         screen.line(summary::accuracy_table(&rows).text(screen))?;
         if rows.iter().any(|row| row.label_precision_last10.is_some()) {
@@ -121,92 +120,4 @@ impl Compare {
             plan: Plan { seed: 1, ..plan },
         })
     }
-}
-
-/// The directory of a run: `runs/symmetric-0.5/npcl/seed-1`.
-pub fn place(out: &Path, spec: &Spec) -> PathBuf {
-    out.join("runs")
-        .join(file_name(&spec.noise.to_string()))
-        .join(file_name(&spec.method.to_string()))
-        .join(format!("seed-{}", spec.plan.seed))
-}
-
-/// Runs everything that is not finished, `jobs` at a time, and gives back all records in the order of the specs.
-///
-/// # Errors
-/// The first failure, after the runs under way have stopped.
-pub fn run_all(
-    runs: &[Spec],
-    loaded: &Loaded,
-    out: &Path,
-    start: Start,
-    jobs: usize,
-    screen: &Screen,
-) -> Outcome<Vec<RunRecord>> {
-    let names: Vec<String> =
-        runs.iter().map(|spec| format!("{} {} seed {}", spec.noise, spec.method, spec.plan.seed)).collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
-    let bars = screen.bars();
-    let next = AtomicUsize::new(0);
-    let records: Mutex<Vec<Option<RunRecord>>> = Mutex::new(vec![None; runs.len()]);
-    let failure: Mutex<Option<Failure>> = Mutex::new(None);
-    let work = || {
-        loop {
-            let position = next.fetch_add(1, Ordering::SeqCst);
-            if position >= runs.len() || lock(&failure).is_some() {
-                return;
-            }
-            let (spec, name) = (&runs[position], &names[position]);
-            let bar = epoch_bar(&bars, name, width, spec.plan.epochs as u64);
-            let record = run(spec, loaded, &place(out, spec), start, &mut |event| match event {
-                Event::Ready { done, .. } => bar.set_position(done as u64),
-                Event::Epoch(epoch) => {
-                    bar.set_position(epoch.epoch as u64);
-                    if let Some(accuracy) = epoch.test_accuracy {
-                        bar.set_message(format!("test {:.2} %", 100.0 * accuracy));
-                    }
-                }
-            });
-            match record {
-                Ok(record) => {
-                    let accuracy = Summary::of(&record).map(|row| format!("{:.2} %", 100.0 * row.test_accuracy_last10));
-                    let accuracy = accuracy.unwrap_or_else(|| "no test data".to_owned());
-                    bar.set_position(spec.plan.epochs as u64);
-                    bar.finish_with_message(format!("test {accuracy} (last 10)"));
-                    if !screen.live {
-                        screen.note(format!("[{}/{}] {name}: {accuracy}", position + 1, runs.len()));
-                    }
-                    lock(&records)[position] = Some(record);
-                }
-                Err(problem) => {
-                    bar.abandon();
-                    lock(&failure).get_or_insert(problem);
-                    return;
-                }
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (1..jobs.min(runs.len())).map(|_| scope.spawn(work)).collect();
-        work();
-        workers.into_iter().for_each(|worker| drop(worker.join()));
-    });
-    match failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
-        None => {}
-        Some(Failure::Interrupted { .. }) => {
-            let way_out = "everything so far is kept; run the same command again to go on".to_owned();
-            return Err(Failure::Interrupted { way_out });
-        }
-        Some(failure) => return Err(failure),
-    }
-    let records = records.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let records: Vec<RunRecord> = records.into_iter().flatten().collect();
-    if records.len() < runs.len() {
-        return Err(Failure::new(format!("{} of {} runs did not end", runs.len() - records.len(), runs.len())));
-    }
-    Ok(records)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -1,13 +1,14 @@
 //! `tares demo`: see it work, with no data, no network and no options.
 
 use super::Exit;
-use super::compare::run_all;
 use crate::failure::Outcome;
 use crate::label_noise::LabelNoise;
 use crate::record::RunRecord;
 use crate::report::gallery::Card;
 use crate::report::{self, summary};
 use crate::run::Start;
+use crate::run_bars::RunBars;
+use crate::runs::run_all;
 use crate::spec::{Experiment, Load, NoiseRate, VERSION};
 use crate::terminal::{self, Screen, plain};
 use base64::Engine;
@@ -66,7 +67,9 @@ impl Demo {
             loaded.train.len(),
             plain(&self.noise.to_string())
         ));
-        let records = run_all(&experiment.runs(), &loaded, &self.out, Start::Overwrite, 1, screen)?;
+        let runs = experiment.runs();
+        let bars = RunBars::new(&runs, screen);
+        let records = run_all(&runs, &loaded, &self.out, Start::Overwrite, 1, screen, &bars)?;
         let title = format!("Digits with wrong labels: {}", self.noise);
         let rows = report::write_all(&self.out, &title, &records)?;
         screen.note("");

@@ -40,7 +40,8 @@ impl Cell {
         Some(Self { mean, std, runs: values.len() })
     }
 
-    fn text(&self, plus_minus: &str) -> String {
+    /// `94.00 ± 0.31` with ` ± ` as `plus_minus`; the mean alone for a single run.
+    pub fn text(&self, plus_minus: &str) -> String {
         match self.std {
             Some(std) => format!("{:.2}{plus_minus}{std:.2}", self.mean),
             None => format!("{:.2}", self.mean),
