@@ -13,8 +13,7 @@ fn run(place: &Path, line: &str) -> program::Ran {
 fn the_realised_rate_and_matrix_are_printed_and_the_truth_is_kept() {
     let place = tempfile::tempdir().unwrap();
     flowers(place.path(), 300, ["iris", "rose", "tulip"]);
-    let out = run(place.path(), "corrupt flowers.csv --label species --test-fraction 0 --noise exact:0.2 --out noisy")
-        .success();
+    let out = run(place.path(), "corrupt flowers.csv --label species --noise exact:0.2 --out noisy").success();
     assert!(out.contains("exact:0.2: 60 of 300 labels are wrong (20.00 %)"), "{out}");
     assert!(out.contains("rows true, columns given"), "{out}");
     let noisy = std::fs::read_to_string(place.path().join("noisy/flowers.csv")).unwrap();
@@ -25,9 +24,8 @@ fn the_realised_rate_and_matrix_are_printed_and_the_truth_is_kept() {
     let wrong = truth.records().map(Result::unwrap).filter(|row| row[2] != row[3]).count();
     assert_eq!(wrong, 60);
     // Same seed, same labels; another seed, others.
-    run(place.path(), "corrupt flowers.csv --label species --test-fraction 0 --noise exact:0.2 --out same").success();
-    run(place.path(), "corrupt flowers.csv --label species --test-fraction 0 --noise exact:0.2 --seed 2 --out other")
-        .success();
+    run(place.path(), "corrupt flowers.csv --label species --noise exact:0.2 --out same").success();
+    run(place.path(), "corrupt flowers.csv --label species --noise exact:0.2 --seed 2 --out other").success();
     let read = |out: &str| std::fs::read_to_string(place.path().join(out).join("flowers.csv")).unwrap();
     assert_eq!(read("noisy"), read("same"));
     assert_ne!(read("noisy"), read("other"));

@@ -53,7 +53,7 @@ impl Corrupt {
     /// # Errors
     /// The data cannot be read, the noise doesn't fit, or the output cannot be written.
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
-        let options = self.reading.options();
+        let options = self.reading.whole();
         let loaded = load(&self.data, &options, screen)?;
         let noisy = self.noise.corrupt(&loaded.train, self.seed, &options)?;
         let record = self.noise.record(&noisy)?;

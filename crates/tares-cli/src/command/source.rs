@@ -62,6 +62,11 @@ impl Reading {
     pub fn options(&self) -> LoadOptions {
         self.spec().options()
     }
+
+    /// The same, with no row set aside for testing unless that was asked for.
+    pub fn whole(&self) -> LoadOptions {
+        LoadOptions { test_fraction: self.test_fraction.unwrap_or(0.0), ..self.options() }
+    }
 }
 
 /// Reads data with a progress line for what takes long, and says what was found.

@@ -127,7 +127,7 @@ impl Drawing for HeatMap {
                 let heat = HEAT.mix(0.04 + 0.92 * value.sqrt());
                 area.draw(&Rectangle::new([corner, far], heat.filled())).map_err(words)?;
                 if cell >= 26 * scale && value >= 0.005 {
-                    let color = if value.sqrt() > 0.6 { ON_HEAT } else { INK };
+                    let color = if value.sqrt() > 0.8 { ON_HEAT } else { INK };
                     let small = font(size.type_size * 14 / 16).color(&color).pos(Pos::new(HPos::Center, VPos::Center));
                     let middle = (corner.0 + cell / 2, corner.1 + cell / 2);
                     area.draw(&Text::new(format!("{:.0}", 100.0 * value), middle, small)).map_err(words)?;

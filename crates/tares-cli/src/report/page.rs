@@ -131,11 +131,11 @@ pub fn curves(runs: &[RunRecord], quantity: &Quantity) -> Vec<(String, Curves)> 
     noises.into_iter().map(picture).filter(|(_, curves)| !curves.is_empty()).collect()
 }
 
-/// `symmetric:0.5`, or `none`.
+/// `symmetric:0.5`, or that nothing was put in.
 pub fn noise_name(run: &RunRecord) -> String {
     match &run.manifest.noise {
         Some(noise) => noise.name.clone(),
-        None => "none".to_owned(),
+        None => "labels as given".to_owned(),
     }
 }
 
