@@ -1,14 +1,15 @@
-//! Probabilities and labels from any model's output: NPY as a memory map, Parquet by row groups, CSV.
+//! Probabilities and labels from any model's output: NPY in blocks, Parquet by row groups, CSV.
 
 use crate::failure::{Failure, Outcome};
 use std::borrow::Cow;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use tares_core::estimate::Probabilities;
+use tares_core::estimate::{Number, Probabilities};
 use tares_core::{Error, Label};
 use tares_data::Input;
 use tares_data::csv::{self, Columns};
-use tares_data::npy::Mapped;
+use tares_data::npy::{FromNumber, Kind as ElementKind, Stored};
 use tares_data::parquet_file::{Leaf, ParquetFile};
 use tares_data::table::{Column, Table, Values};
 
@@ -18,8 +19,8 @@ const LABEL_NAMES: [&str; 6] = ["label", "labels", "given", "y", "target", "clas
 /// N × K probabilities in a file.
 #[derive(Debug)]
 pub enum ProbabilityFile {
-    /// Mapped into memory: read as it is needed.
-    Npy(Mapped),
+    /// Read in blocks, as they are needed.
+    Npy(Stored),
     /// Read one row group at a time.
     Parquet(Groups),
     /// Read whole.
@@ -28,6 +29,8 @@ pub enum ProbabilityFile {
         values: Vec<f64>,
         /// K.
         classes: usize,
+        /// Whether the decimals are those of 32-bit numbers.
+        narrow: bool,
     },
 }
 
@@ -39,15 +42,15 @@ impl ProbabilityFile {
     pub fn open(path: &Path) -> Outcome<Self> {
         let opened = match kind(path)? {
             Kind::Npy => {
-                let mapped = Mapped::open(path)?;
-                if mapped.header().shape.len() != 2 || !mapped.header().kind.is_number() {
-                    let shape = mapped.header().shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
+                let stored = Stored::open(path)?;
+                if stored.header().shape.len() != 2 || !stored.header().kind.is_number() {
+                    let shape = stored.header().shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
                     return Err(Failure::new(format!(
                         "{}: probabilities must be numbers, rows x classes, got an array of {shape}",
                         path.display()
                     )));
                 }
-                Self::Npy(mapped)
+                Self::Npy(stored)
             }
             Kind::Parquet => Self::Parquet(Groups::open(path)?),
             Kind::Csv => {
@@ -58,8 +61,10 @@ impl ProbabilityFile {
                     let name = text.map_or(String::new(), |column| format!(": column '{}' is text", column.name));
                     return Err(Failure::new(format!("{}: probabilities must be numbers{name}", path.display())));
                 }
-                let values = (0..table.rows).flat_map(|row| columns.iter().map(move |column| column[row])).collect();
-                Self::Csv { values, classes: columns.len() }
+                let values: Vec<f64> =
+                    (0..table.rows).flat_map(|row| columns.iter().map(move |column| column[row])).collect();
+                let narrow = values.iter().all(|&value| is_decimal_of_narrow(value));
+                Self::Csv { values, classes: columns.len(), narrow }
             }
         };
         if opened.classes() < 2 {
@@ -67,35 +72,85 @@ impl ProbabilityFile {
         }
         Ok(opened)
     }
-}
 
-impl Probabilities for ProbabilityFile {
-    fn rows(&self) -> usize {
+    /// N.
+    pub fn rows(&self) -> usize {
         match self {
-            Self::Npy(mapped) => mapped.rows(),
+            Self::Npy(stored) => stored.rows(),
             Self::Parquet(groups) => groups.rows,
-            Self::Csv { values, classes } => values.len() / classes.max(&1),
+            Self::Csv { values, classes, .. } => values.len() / classes.max(&1),
         }
     }
 
-    fn classes(&self) -> usize {
+    /// K.
+    pub fn classes(&self) -> usize {
         match self {
-            Self::Npy(mapped) => mapped.columns(),
+            Self::Npy(stored) => stored.columns(),
             Self::Parquet(groups) => groups.leaves.len(),
             Self::Csv { classes, .. } => *classes,
         }
     }
 
-    fn read(&self, first: usize, out: &mut [f64]) -> tares_core::Result<()> {
+    /// Whether 32 bits hold every number of the file exactly, or as exactly as its decimals mean them.
+    pub fn is_narrow(&self) -> bool {
         match self {
-            Self::Npy(mapped) => mapped.read_rows(first, out).map_err(unreadable),
+            Self::Npy(stored) => match stored.header().kind {
+                ElementKind::Float { size } => size <= 4,
+                ElementKind::Integer { size, .. } => size <= 2,
+                _ => true,
+            },
+            Self::Parquet(groups) => groups.leaves.iter().all(Leaf::is_narrow),
+            Self::Csv { narrow, .. } => *narrow,
+        }
+    }
+
+    fn read<T: FromNumber>(&self, first: usize, out: &mut [T]) -> tares_core::Result<()> {
+        match self {
+            Self::Npy(stored) => stored.read_rows(first, out).map_err(unreadable),
             Self::Parquet(groups) => groups.read(first, out),
-            Self::Csv { values, classes } => {
-                out.copy_from_slice(&values[first * classes..][..out.len()]);
+            Self::Csv { values, classes, .. } => {
+                let values = &values[first * classes..][..out.len()];
+                out.iter_mut().zip(values).for_each(|(to, &from)| *to = T::from_f64(from));
                 Ok(())
             }
         }
     }
+}
+
+/// The rows of a file, in numbers of type `T`.
+#[derive(Debug)]
+pub struct Rows<'a, T> {
+    file: &'a ProbabilityFile,
+    number: PhantomData<fn() -> T>,
+}
+
+impl<'a, T> Rows<'a, T> {
+    /// Of a file.
+    pub fn of(file: &'a ProbabilityFile) -> Self {
+        Self { file, number: PhantomData }
+    }
+}
+
+impl<T: Number + FromNumber> Probabilities for Rows<'_, T> {
+    type Number = T;
+
+    fn rows(&self) -> usize {
+        self.file.rows()
+    }
+
+    fn classes(&self) -> usize {
+        self.file.classes()
+    }
+
+    fn read(&self, first: usize, out: &mut [T]) -> tares_core::Result<()> {
+        self.file.read(first, out)
+    }
+}
+
+/// Whether a decimal is how a 32-bit number is written: then it means that number, not the 64-bit one beside it.
+fn is_decimal_of_narrow(value: f64) -> bool {
+    let narrow = value as f32;
+    f64::from(narrow) == value || narrow.to_string().parse::<f64>().is_ok_and(|written| written == value)
 }
 
 fn unreadable(error: tares_data::DataError) -> Error {
@@ -115,7 +170,8 @@ pub struct Groups {
 /// The columns of a group.
 type Decoded = Arc<Vec<Vec<f64>>>;
 
-/// Groups that stay decoded: as many as threads are likely to work in at once.
+/// Groups that stay decoded. A pass takes up rows in order on all threads, so no more are in use at once unless groups
+/// are tiny.
 const MOST_RECENT: usize = 3;
 
 impl std::fmt::Debug for Groups {
@@ -155,7 +211,7 @@ impl Groups {
         Ok(decoded)
     }
 
-    fn read(&self, first: usize, out: &mut [f64]) -> tares_core::Result<()> {
+    fn read<T: FromNumber>(&self, first: usize, out: &mut [T]) -> tares_core::Result<()> {
         let classes = self.leaves.len();
         let mut group = self.starts.partition_point(|&start| start <= first).saturating_sub(1);
         let mut row = first;
@@ -169,7 +225,7 @@ impl Groups {
             }
             let (now, later) = rest.split_at_mut(count * classes);
             for (i, cells) in now.chunks_exact_mut(classes).enumerate() {
-                cells.iter_mut().zip(columns.iter()).for_each(|(cell, column)| *cell = column[from + i]);
+                cells.iter_mut().zip(columns.iter()).for_each(|(cell, column)| *cell = T::from_f64(column[from + i]));
             }
             (rest, row, group) = (later, row + count, group + 1);
         }
@@ -184,12 +240,12 @@ impl Groups {
 pub fn read_labels(path: &Path, column: Option<&str>) -> Outcome<Vec<Label>> {
     let table = match kind(path)? {
         Kind::Npy => {
-            let mapped = Mapped::open(path)?;
-            if mapped.columns() != 1 || !mapped.header().kind.is_number() {
+            let stored = Stored::open(path)?;
+            if stored.columns() != 1 || !stored.header().kind.is_number() {
                 return Err(Failure::new(format!("{}: labels must be one whole number per row", path.display())));
             }
-            let mut labels = vec![0; mapped.rows()];
-            mapped.read_labels(0, &mut labels)?;
+            let mut labels = vec![0; stored.rows()];
+            stored.read_labels(0, &mut labels)?;
             return Ok(labels);
         }
         Kind::Parquet => {

@@ -2,7 +2,7 @@
 //! largest memory the process had. Used by `compare/reading.py`; takes well under a minute for files of 100 MB.
 
 use std::time::Instant;
-use tares_data::{LoadOptions, load, npy::Mapped};
+use tares_data::{LoadOptions, load, npy::Stored};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let start = seconds();
         if label.as_deref() == Some("array") {
             // All rows of an array in blocks of fixed size, as an audit reads them.
-            let array = Mapped::open(path)?;
+            let array = Stored::open(path)?;
             let mut block = vec![0f32; 4096 * array.columns()];
             let mut sum = 0.0;
             for first in (0..array.rows()).step_by(4096) {

@@ -34,6 +34,7 @@ pub mod picture;
 mod picture_parts;
 mod picture_table;
 mod pictures;
+mod positioned;
 mod preparation;
 mod recognise;
 mod relabel;

@@ -3,14 +3,17 @@
 //! ```text
 //! 93 'NUMPY' major minor | length of the header (2 or 4 bytes) | {'descr': '<f4', 'fortran_order': False, 'shape': (3, 2), } | elements
 //! ```
-//! [`Mapped`] opens a file without reading it: rows are converted as they are asked for, so an array larger than memory can
-//! be gone through in blocks.
+//! [`Stored`] opens a file without reading it: rows are read as they are asked for, by several threads at once, so an array
+//! larger than memory can be gone through in blocks. Reads at a position, not a memory map: as fast when the blocks fit
+//! into a core's cache, nothing of the file counts as the program's memory, and a file that is cut while it is read is an
+//! error, not the end of the program.
 //!
-//! Written by hand: the crates for NPY cannot map a file, and one header line needs no grammar engine.
+//! Written by hand: the crates for NPY read whole arrays, and one header line needs no grammar engine.
 
 use crate::error::{DataError, Place, Result};
 use crate::open::Input;
-use memmap2::Mmap;
+use crate::positioned::read_exact_at;
+use std::cell::RefCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -102,7 +105,7 @@ pub struct Array {
 
 /// An array on disk, read as its rows are asked for.
 #[derive(Debug)]
-pub struct Mapped {
+pub struct Stored {
     path: PathBuf,
     header: Header,
     start: usize,
@@ -111,8 +114,13 @@ pub struct Mapped {
 
 #[derive(Debug)]
 enum Storage {
-    Map(Mmap),
+    File(File),
     Memory(Vec<u8>),
+}
+
+thread_local! {
+    /// Bytes on their way from the file to numbers.
+    static BYTES: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Reads a whole array.
@@ -144,7 +152,7 @@ pub fn from_bytes(path: impl AsRef<Path>, mut bytes: Vec<u8>) -> Result<Array> {
     Ok(Array { path: path.into(), header, bytes })
 }
 
-impl Mapped {
+impl Stored {
     /// Opens an array. A gzipped one is unpacked into memory.
     ///
     /// # Errors
@@ -160,13 +168,13 @@ impl Mapped {
             return Ok(Self { path: path.into(), header, start: 0, storage: Storage::Memory(bytes) });
         }
         let file = File::open(path).map_err(|source| DataError::io(path, "open", source))?;
-        let map = map(&file).map_err(|source| DataError::io(path, "map", source))?;
+        let length = file.metadata().map_err(|source| DataError::io(path, "open", source))?.len();
         let expected = start + header.count() * header.kind.size();
-        if map.len() != expected {
-            let problem = format!("should have {expected} bytes by its header, has {}", map.len());
+        if length != expected as u64 {
+            let problem = format!("should have {expected} bytes by its header, has {length}");
             return Err(DataError::format(path, Place::File, problem));
         }
-        Ok(Self { path: path.into(), header, start, storage: Storage::Map(map) })
+        Ok(Self { path: path.into(), header, start, storage: Storage::File(file) })
     }
 
     /// What the header says.
@@ -189,14 +197,6 @@ impl Mapped {
         self.header.row()
     }
 
-    /// The raw elements.
-    fn bytes(&self) -> &[u8] {
-        match &self.storage {
-            Storage::Map(map) => &map[self.start..],
-            Storage::Memory(bytes) => bytes,
-        }
-    }
-
     /// Converts the rows `first..first + out.len() / columns` into `out`, row after row.
     ///
     /// # Errors
@@ -207,7 +207,60 @@ impl Mapped {
             let problem = format!("has {} rows of {columns}: rows from {first} on are not all there", self.rows());
             return Err(DataError::format(&self.path, Place::File, problem));
         }
-        convert(&self.header, self.bytes(), first, out).map_err(|problem| self.bad(problem))
+        if !self.header.kind.is_number() {
+            return Err(self.bad("holds text, but numbers are needed".into()));
+        }
+        let size = self.header.kind.size();
+        if let Storage::Memory(bytes) = &self.storage {
+            convert(&self.header, bytes, first, out);
+            return Ok(());
+        }
+        if self.header.fortran && self.header.shape.len() > 1 {
+            return self.read_columns(first, out);
+        }
+        let from = first * columns * size;
+        // Bytes that are these numbers already go where they are wanted.
+        if T::SAME == Some(self.header.kind) && cfg!(target_endian = "little") && !self.header.big_endian {
+            return self.bytes_at(from, bytemuck::cast_slice_mut(out));
+        }
+        self.with_bytes(from, out.len() * size, |bytes| convert_plain(&self.header, bytes, out))
+    }
+
+    /// In Fortran order the first index is the fastest: the wanted rows of one column lie together.
+    fn read_columns<T: FromNumber>(&self, first: usize, out: &mut [T]) -> Result<()> {
+        let (columns, size) = (self.columns(), self.header.kind.size());
+        let rows = out.len() / columns;
+        let element = element_reader::<T>(&self.header);
+        for column in 0..columns {
+            let from = fortran_position(&self.header, first, column) * size;
+            self.with_bytes(from, rows * size, |bytes| {
+                let cells = out.iter_mut().skip(column).step_by(columns);
+                cells.zip(bytes.chunks_exact(size)).for_each(|(cell, bytes)| *cell = element(bytes));
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Shows `take` some of the raw elements.
+    fn with_bytes(&self, from: usize, length: usize, take: impl FnOnce(&[u8])) -> Result<()> {
+        BYTES.with_borrow_mut(|bytes| {
+            bytes.resize(length, 0);
+            self.bytes_at(from, bytes)?;
+            take(bytes);
+            Ok(())
+        })
+    }
+
+    /// Raw elements from byte `from` on.
+    fn bytes_at(&self, from: usize, out: &mut [u8]) -> Result<()> {
+        match &self.storage {
+            Storage::File(file) => read_exact_at(file, (self.start + from) as u64, out)
+                .map_err(|source| DataError::io(&self.path, "read", source)),
+            Storage::Memory(bytes) => {
+                out.copy_from_slice(&bytes[from..from + out.len()]);
+                Ok(())
+            }
+        }
     }
 
     /// Integer labels of a one-dimensional array, rows `first..first + out.len()`.
@@ -215,15 +268,34 @@ impl Mapped {
     /// # Errors
     /// Elements that are not whole numbers from 0 to 2³² − 1, with the row.
     pub fn read_labels(&self, first: usize, out: &mut [u32]) -> Result<()> {
-        let mut block = vec![0f64; out.len().min(1 << 16)];
-        for (chunk_index, chunk) in out.chunks_mut(1 << 16).enumerate() {
-            let start = first + (chunk_index << 16);
-            let block = &mut block[..chunk.len()];
-            self.read_rows(start, block)?;
+        const STEP: usize = 1 << 15;
+        let bad = |row: usize, number: f64| {
+            let problem = format!("label must be a whole number from 0 on, got {number}");
+            DataError::format(&self.path, Place::Row(row as u64), problem)
+        };
+        let mut block = Vec::new();
+        for (chunk_index, chunk) in out.chunks_mut(STEP).enumerate() {
+            let start = first + chunk_index * STEP;
+            // The usual kind has no way through 64-bit floats: there are as many labels as rows.
+            if self.header.kind == (Kind::Integer { size: 4, signed: true }) && !self.header.big_endian {
+                if self.columns() != 1 || start + chunk.len() > self.rows() {
+                    return Err(self.bad(format!("has {} rows: rows from {start} on are not all there", self.rows())));
+                }
+                self.with_bytes(4 * start, 4 * chunk.len(), |bytes| {
+                    let labels = bytes.as_chunks::<4>().0.iter();
+                    chunk.iter_mut().zip(labels).for_each(|(to, &from)| *to = u32::from_le_bytes(from));
+                })?;
+                if chunk.iter().fold(0, |all, label| all | label) > i32::MAX as u32 {
+                    let row = chunk.iter().position(|&label| label > i32::MAX as u32).unwrap_or(0);
+                    return Err(bad(start + row, f64::from(chunk[row] as i32)));
+                }
+                continue;
+            }
+            block.resize(chunk.len(), 0f64);
+            self.read_rows(start, &mut block)?;
             for (row, (label, &number)) in chunk.iter_mut().zip(block.iter()).enumerate() {
                 if !(number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number)) {
-                    let problem = format!("label must be a whole number from 0 on, got {number}");
-                    return Err(DataError::format(&self.path, Place::Row((start + row) as u64), problem));
+                    return Err(bad(start + row, number));
                 }
                 *label = number as u32;
             }
@@ -236,16 +308,10 @@ impl Mapped {
     }
 }
 
-/// The one place where memory is shared with a file.
-#[allow(unsafe_code)]
-fn map(file: &File) -> std::io::Result<Mmap> {
-    // SAFETY: the map is read-only and private to this struct. If another program cuts the file while it is open, the
-    // operating system ends this program with SIGBUS; it cannot read memory that is not its own.
-    unsafe { Mmap::map(file) }
-}
-
 /// A number an array can be converted to.
-pub trait FromNumber: Copy {
+pub trait FromNumber: bytemuck::Pod {
+    /// The elements that need no conversion.
+    const SAME: Option<Kind>;
     /// From a 64-bit float.
     fn from_f64(value: f64) -> Self;
     /// From a 32-bit float, exactly.
@@ -253,6 +319,7 @@ pub trait FromNumber: Copy {
 }
 
 impl FromNumber for f32 {
+    const SAME: Option<Kind> = Some(Kind::Float { size: 4 });
     fn from_f64(value: f64) -> Self {
         value as f32
     }
@@ -262,6 +329,7 @@ impl FromNumber for f32 {
 }
 
 impl FromNumber for f64 {
+    const SAME: Option<Kind> = Some(Kind::Float { size: 8 });
     fn from_f64(value: f64) -> Self {
         value
     }
@@ -286,9 +354,12 @@ impl Array {
     /// # Errors
     /// The array holds text.
     pub fn numbers<T: FromNumber>(&self) -> Result<Vec<T>> {
+        if !self.header.kind.is_number() {
+            let problem = "holds text, but numbers are needed";
+            return Err(DataError::format(&self.path, Place::File, problem));
+        }
         let mut out = vec![T::from_f32(0.0); self.header.count()];
-        convert(&self.header, &self.bytes, 0, &mut out)
-            .map_err(|problem| DataError::format(&self.path, Place::File, problem))?;
+        convert(&self.header, &self.bytes, 0, &mut out);
         Ok(out)
     }
 
@@ -494,23 +565,23 @@ fn parse_descr(descr: &str) -> std::result::Result<(Kind, bool), String> {
     Ok((kind, big_endian))
 }
 
-/// Converts rows from `first` on into `out`, whatever the order and width of the elements.
-fn convert<T: FromNumber>(
-    header: &Header,
-    bytes: &[u8],
-    first: usize,
-    out: &mut [T],
-) -> std::result::Result<(), String> {
+/// Converts rows from `first` on of a whole array of numbers, whatever the order and width of the elements.
+fn convert<T: FromNumber>(header: &Header, bytes: &[u8], first: usize, out: &mut [T]) {
     let size = header.kind.size();
-    if !header.kind.is_number() {
-        return Err("holds text, but numbers are needed".into());
-    }
     if header.fortran && header.shape.len() > 1 {
-        let element = element_reader::<T>(header);
-        fortran_rows(header, first, out, |position| element(&bytes[position * size..position * size + size]));
-        return Ok(());
+        let (element, row) = (element_reader::<T>(header), header.row());
+        for (at, out) in out.iter_mut().enumerate() {
+            let position = fortran_position(header, first + at / row, at % row) * size;
+            *out = element(&bytes[position..position + size]);
+        }
+        return;
     }
-    let bytes = &bytes[first * header.row() * size..][..out.len() * size];
+    convert_plain(header, &bytes[first * header.row() * size..][..out.len() * size], out);
+}
+
+/// Converts elements one after the other.
+fn convert_plain<T: FromNumber>(header: &Header, bytes: &[u8], out: &mut [T]) {
+    let size = header.kind.size();
     // The usual kinds get a loop of their own that the compiler turns into wide loads.
     macro_rules! plain {
         ($width:literal, $read:expr) => {{
@@ -531,7 +602,6 @@ fn convert<T: FromNumber>(
             out.iter_mut().zip(bytes.chunks_exact(size)).for_each(|(out, bytes)| *out = element(bytes));
         }
     }
-    Ok(())
 }
 
 /// One element of any kind.
@@ -559,24 +629,16 @@ fn element_reader<T: FromNumber>(header: &Header) -> impl Fn(&[u8]) -> T {
     }
 }
 
-/// Walks rows in C order over an array whose first index is the fastest.
-fn fortran_rows<T>(header: &Header, first: usize, out: &mut [T], element: impl Fn(usize) -> T) {
-    let mut strides = Vec::with_capacity(header.shape.len());
-    let mut stride = 1;
-    for size in &header.shape {
-        strides.push(stride);
-        stride *= size;
+/// Where element `within` (in C order) of a row lies in an array whose first index is the fastest.
+fn fortran_position(header: &Header, row: usize, mut within: usize) -> usize {
+    let mut position = row;
+    let mut stride = header.count() / header.shape.last().copied().unwrap_or(1).max(1);
+    for dimension in (1..header.shape.len()).rev() {
+        position += within % header.shape[dimension] * stride;
+        within /= header.shape[dimension];
+        stride /= header.shape[dimension - 1].max(1);
     }
-    let row = header.row();
-    for (at, out) in out.iter_mut().enumerate() {
-        let mut within = at % row;
-        let mut position = (first + at / row) * strides[0];
-        for dimension in (1..header.shape.len()).rev() {
-            position += within % header.shape[dimension] * strides[dimension];
-            within /= header.shape[dimension];
-        }
-        *out = element(position);
-    }
+    position
 }
 
 #[cfg(test)]
@@ -632,21 +694,33 @@ mod tests {
     }
 
     #[test]
-    fn a_mapped_file_gives_any_block_of_rows() {
+    fn a_stored_array_gives_any_block_of_rows() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p.npy");
         let values: Vec<f32> = (0..30).map(|i| i as f32 / 4.0).collect();
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         std::fs::write(&path, encode("'<f4'", &[10, 3], &bytes)).unwrap();
-        let mapped = Mapped::open(&path).unwrap();
-        assert_eq!((mapped.rows(), mapped.columns()), (10, 3));
+        let stored = Stored::open(&path).unwrap();
+        assert_eq!((stored.rows(), stored.columns()), (10, 3));
         let mut block = [0f64; 6];
-        mapped.read_rows(4, &mut block).unwrap();
+        stored.read_rows(4, &mut block).unwrap();
         assert_eq!(block.to_vec(), values[12..18].iter().map(|&v| f64::from(v)).collect::<Vec<_>>());
-        assert!(mapped.read_rows(9, &mut block).is_err());
+        assert!(stored.read_rows(9, &mut block).is_err());
+        let mut narrow = [0f32; 6];
+        stored.read_rows(4, &mut narrow).unwrap();
+        assert_eq!(narrow, values[12..18]);
+        // The same array in Fortran order.
+        let columns: Vec<u8> = (0..30).flat_map(|i| values[i % 10 * 3 + i / 10].to_le_bytes()).collect();
+        let mut fortran = encode("'<f4'", &[10, 3], &columns);
+        let text = String::from_utf8_lossy(&fortran[10..128]).replace("False", "True ");
+        fortran[10..128].copy_from_slice(text.as_bytes());
+        std::fs::write(&path, fortran).unwrap();
+        let mut again = [0f32; 6];
+        Stored::open(&path).unwrap().read_rows(4, &mut again).unwrap();
+        assert_eq!(again, narrow);
         std::fs::write(&path, &encode("'<f4'", &[10, 3], &bytes)[..200]).unwrap();
         assert_eq!(
-            Mapped::open(&path).unwrap_err().to_string(),
+            Stored::open(&path).unwrap_err().to_string(),
             format!("{}: should have 248 bytes by its header, has 200", path.display())
         );
     }
@@ -657,8 +731,17 @@ mod tests {
         let path = folder.path().join("y.npy");
         std::fs::write(&path, encode("'<f8'", &[2], &[3.0f64, 1.5].map(f64::to_le_bytes).concat())).unwrap();
         let mut labels = [0; 2];
-        let error = Mapped::open(&path).unwrap().read_labels(0, &mut labels).unwrap_err().to_string();
+        let error = Stored::open(&path).unwrap().read_labels(0, &mut labels).unwrap_err().to_string();
         assert!(error.ends_with("row 1: label must be a whole number from 0 on, got 1.5"), "{error}");
+        for (value, wanted) in [(3i32, Ok([7, 3])), (-2, Err("row 1: label must be a whole number from 0 on, got -2"))]
+        {
+            std::fs::write(&path, encode("'<i4'", &[2], &[7i32, value].map(i32::to_le_bytes).concat())).unwrap();
+            let result = Stored::open(&path).unwrap().read_labels(0, &mut labels);
+            match wanted {
+                Ok(wanted) => assert_eq!((result.is_ok(), labels), (true, wanted)),
+                Err(said) => assert!(result.unwrap_err().to_string().ends_with(said)),
+            }
+        }
     }
 
     #[test]

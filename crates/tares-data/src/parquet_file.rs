@@ -93,6 +93,11 @@ impl Leaf {
         self.defined
     }
 
+    /// Whether 32 bits hold each of its numbers exactly.
+    pub fn is_narrow(&self) -> bool {
+        matches!(self.kind, Type::BOOLEAN | Type::FLOAT) || self.half
+    }
+
     /// Whether it holds numbers (or booleans).
     pub fn is_number(&self) -> bool {
         matches!(self.kind, Type::BOOLEAN | Type::INT32 | Type::INT64 | Type::FLOAT | Type::DOUBLE) || self.half

@@ -57,7 +57,7 @@ fn folder(path: &Path) -> Result<Origin> {
         return Ok(Origin::Folder { root, tiny: true });
     }
     if let Some(files) = arrays::find(path) {
-        let pictures = arrays::is_pictures(npy::Mapped::open(&files.train.0)?.header());
+        let pictures = arrays::is_pictures(npy::Stored::open(&files.train.0)?.header());
         return Ok(Origin::Npy { files, pictures });
     }
     if let Some((train, test)) = parquet_shards(path) {

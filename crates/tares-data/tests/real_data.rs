@@ -178,7 +178,7 @@ fn the_digits_file_is_the_embedded_one() {
 #[test]
 fn probability_and_count_arrays_are_read() {
     let Some(folder) = data() else { return };
-    let counts = npy::Mapped::open(folder.join("cifar-10h/cifar10h-counts.npy.gz")).unwrap();
+    let counts = npy::Stored::open(folder.join("cifar-10h/cifar10h-counts.npy.gz")).unwrap();
     assert_eq!((counts.rows(), counts.columns()), (10_000, 10));
     let mut rows = vec![0f64; 100_000];
     counts.read_rows(0, &mut rows).unwrap();
@@ -189,7 +189,7 @@ fn probability_and_count_arrays_are_read() {
     assert_eq!(agreement(&rows, test.given()), 9921);
     for (file, name, right) in [("mnist", "mnist", 9913), ("cifar10", "cifar-10", 9294)] {
         let path = folder.join(format!("label-errors/{file}_test_set_pyx.npy.gz"));
-        let array = npy::Mapped::open(path).unwrap();
+        let array = npy::Stored::open(path).unwrap();
         array.read_rows(0, &mut rows).unwrap();
         assert!(rows.chunks(10).all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-4));
         let test = named(name, LoadOptions::default()).unwrap().test.unwrap();

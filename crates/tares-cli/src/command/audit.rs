@@ -8,7 +8,7 @@ use crate::audit_files::{
 };
 use crate::failure::{Failure, Outcome};
 use crate::files::{create_directory, write_whole};
-use crate::probability_file::{ProbabilityFile, read_labels};
+use crate::probability_file::{ProbabilityFile, Rows as FileRows, read_labels};
 use crate::report::audit_page::{Shown, audit_page};
 use crate::run_history::RunHistory;
 use crate::samples;
@@ -36,7 +36,7 @@ use tares_data::{LoadOptions, Preparation};
   tares audit flowers.csv --label species --probs p.csv     the same, with the rows to look at
   tares audit runs/flowers-npcl                             a finished run, from its training history
 
-Labels beside --probs are numbers 0..K-1; probabilities are N x K in .npy (memory-mapped), .csv or .parquet.
+Labels beside --probs are numbers 0..K-1; probabilities are N x K in .npy, .csv or .parquet.
 Exit codes: 0 no suspects (or --exit-zero), 1 suspects, 2 failure.")]
 pub struct Audit {
     /// A built-in name, a path, or a directory that `tares train` wrote
@@ -154,9 +154,11 @@ impl Audit {
         }
         self.read_truth(&mut rows)?;
         let origin = path.display().to_string();
-        let report = match self.normalise {
-            true => self.audit(&Normalised(file), &rows, origin, screen),
-            false => self.audit(&file, &rows, origin, screen),
+        let report = match (self.normalise, file.is_narrow()) {
+            (true, true) => self.audit(&Normalised(FileRows::<f32>::of(&file)), &rows, origin, screen),
+            (true, false) => self.audit(&Normalised(FileRows::<f64>::of(&file)), &rows, origin, screen),
+            (false, true) => self.audit(&FileRows::<f32>::of(&file), &rows, origin, screen),
+            (false, false) => self.audit(&FileRows::<f64>::of(&file), &rows, origin, screen),
         };
         Ok((report.map_err(|failure| normalisable(failure, path))?, rows))
     }

@@ -10,9 +10,14 @@ use score::Scorer;
 
 use crate::dataset::Label;
 use crate::error::Result;
-use crate::estimate::probabilities::{Probabilities, fold, largest};
+use crate::estimate::check::Tally;
+use crate::estimate::posterior::QUICK_ERROR;
+use crate::estimate::probabilities::sealed::Passes;
+use crate::estimate::probabilities::{Number, Probabilities, first_choice, fold, largest, pick};
+use crate::estimate::sample::Sample;
 use crate::estimate::{ConfidentJoint, Estimate, Method, Overview, Posterior};
 use crate::noise::Transition;
+use rayon::prelude::*;
 
 /// A label that is probably wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -71,7 +76,7 @@ pub struct Audit {
 ///
 /// # Errors
 /// Everything [`Overview::of`] finds.
-pub fn audit<P: Probabilities + ?Sized>(probs: &P, given: &[Label], method: Method) -> Result<Audit> {
+pub fn audit<P: Probabilities>(probs: &P, given: &[Label], method: Method) -> Result<Audit> {
     audit_ranked(probs, given, method, Score::default())
 }
 
@@ -79,23 +84,35 @@ pub fn audit<P: Probabilities + ?Sized>(probs: &P, given: &[Label], method: Meth
 ///
 /// # Errors
 /// As [`audit`].
-pub fn audit_ranked<P: Probabilities + ?Sized>(
+pub fn audit_ranked<P: Probabilities>(probs: &P, given: &[Label], method: Method, score: Score) -> Result<Audit> {
+    P::Number::audit(probs, given, method, score)
+}
+
+pub(crate) fn audit_rows<P: Probabilities + ?Sized>(
     probs: &P,
     given: &[Label],
     method: Method,
     score: Score,
 ) -> Result<Audit> {
-    let overview = Overview::of(probs, given)?;
-    let model = Posterior::fit(probs, given, &overview)?;
-    let (estimate, mut suspects) = {
-        let scorer = Scorer::new(score, &overview, &model);
-        match method {
-            Method::Posterior => by_posterior(probs, given, &model, &scorer, &overview)?,
-            Method::Confident => by_confidence(probs, given, &model, &scorer, &overview)?,
-            Method::Argmax => by_argmax(probs, given, &scorer)?,
+    let model = Posterior::of(&Sample::draw(probs, given)?);
+    let (overview, estimate, mut suspects) = match method {
+        // The default in a single pass: rows are checked and judged at one look.
+        Method::Posterior if score != Score::ClassAdjusted => by_posterior(probs, given, &model, score, None)?,
+        Method::Posterior => by_posterior(probs, given, &model, score, Some(&Overview::of(probs, given)?))?,
+        Method::Confident => {
+            let overview = Overview::of(probs, given)?;
+            let scorer = Scorer::new(score, Some(&overview), &model);
+            let (estimate, suspects) = by_confidence(probs, given, &model, &scorer, &overview)?;
+            (overview, estimate, suspects)
+        }
+        Method::Argmax => {
+            let overview = Overview::of(probs, given)?;
+            let scorer = Scorer::new(score, Some(&overview), &model);
+            let (estimate, suspects) = by_argmax(probs, given, &scorer)?;
+            (overview, estimate, suspects)
         }
     };
-    suspects.sort_unstable_by(|a, b| a.score.total_cmp(&b.score).then(a.index.cmp(&b.index)));
+    suspects.par_sort_unstable_by(|a, b| a.score.total_cmp(&b.score).then(a.index.cmp(&b.index)));
     let per_class = per_class(&overview, &suspects);
     Ok(Audit { overview, estimate, suspects, per_class, model })
 }
@@ -105,58 +122,88 @@ impl Audit {
     ///
     /// # Errors
     /// Rows that cannot be read.
-    pub fn scores<P: Probabilities + ?Sized>(&self, probs: &P, given: &[Label], score: Score) -> Result<Vec<f64>> {
-        let scorer = Scorer::new(score, &self.overview, &self.model);
-        let mut scores = Vec::with_capacity(given.len());
-        fold(
-            probs,
-            given,
-            |block| Ok(block.rows().map(|(_, label, row)| scorer.of(row, label)).collect::<Vec<_>>()),
-            |part| {
-                scores.extend(part);
-                Ok(())
-            },
-        )?;
-        Ok(scores)
+    pub fn scores<P: Probabilities>(&self, probs: &P, given: &[Label], score: Score) -> Result<Vec<f64>> {
+        P::Number::scores(probs, given, self, score)
     }
 }
 
+pub(crate) fn score_rows<P: Probabilities + ?Sized>(
+    probs: &P,
+    given: &[Label],
+    audit: &Audit,
+    score: Score,
+) -> Result<Vec<f64>> {
+    let scorer = Scorer::new(score, Some(&audit.overview), &audit.model);
+    let mut scores = Vec::with_capacity(given.len());
+    fold(
+        probs,
+        given,
+        Vec::new,
+        |part, block| {
+            part.extend(block.rows().map(|(_, label, row)| scorer.of(row, label)));
+            Ok(())
+        },
+        |part| {
+            scores.extend(part);
+            Ok(())
+        },
+    )?;
+    Ok(scores)
+}
+
+/// One pass; `known` is the overview if the scores cannot do without it.
 fn by_posterior<P: Probabilities + ?Sized>(
     probs: &P,
     given: &[Label],
     model: &Posterior,
-    scorer: &Scorer<'_>,
-    overview: &Overview,
-) -> Result<(Estimate, Vec<Suspect>)> {
-    let (mut wrong, mut suspects) = (0.0, Vec::new());
+    score: Score,
+    known: Option<&Overview>,
+) -> Result<(Overview, Estimate, Vec<Suspect>)> {
+    let classes = probs.classes();
+    let scorer = Scorer::new(score, known, model);
+    // Below this no exact judgement could reach the cut.
+    let interesting = (model.cut() - QUICK_ERROR) as f32;
+    let (mut total, mut wrong, mut suspects) = (Tally::new(classes), 0.0, Vec::new());
     fold(
         probs,
         given,
-        |block| {
-            let (mut wrong, mut found) = (0.0, Vec::new());
+        || (Tally::new(classes), 0.0, Vec::new()),
+        |(tally, wrong, found), block| {
             for (index, label, row) in block.rows() {
+                let (glance, agrees) = tally.add(index, label, row);
+                if label as usize >= classes {
+                    continue;
+                }
+                let quick = model.judge_quickly(row, label, glance);
+                if agrees || quick < interesting {
+                    *wrong += f64::from(quick);
+                    continue;
+                }
                 let verdict = model.judge(row, label);
-                wrong += verdict.wrong;
-                if verdict.wrong >= model.cut() && largest(row).0 != label as usize {
+                *wrong += verdict.wrong;
+                if verdict.wrong >= model.cut() {
                     let score = match scorer {
                         Scorer::Posterior(_) => 1.0 - verdict.wrong,
-                        other => other.of(row, label),
+                        _ => scorer.of(row, label),
                     };
                     found.push(suspect(index, label, verdict.suggested, score, row));
                 }
             }
-            Ok((wrong, found))
+            Ok(())
         },
-        |(part, found)| {
+        |(tally, part, found)| {
+            total.merge(tally);
             wrong += part;
             suspects.extend(found);
             Ok(())
         },
     )?;
+    let overview = total.finish(given.len())?;
     let rate = wrong / overview.rows as f64;
     let (low, high) = model.band();
     let transition = Transition::new(model.transition_rows())?;
-    Ok((Estimate { rows: overview.rows, rate, band: (low.min(rate), high.max(rate)), transition }, suspects))
+    let estimate = Estimate { rows: overview.rows, rate, band: (low.min(rate), high.max(rate)), transition };
+    Ok((overview, estimate, suspects))
 }
 
 fn by_confidence<P: Probabilities + ?Sized>(
@@ -169,25 +216,15 @@ fn by_confidence<P: Probabilities + ?Sized>(
     let joint = ConfidentJoint::of(probs, given, overview)?;
     let rows = joint.suspects(probs, given, overview)?;
     let mut suspects = Vec::with_capacity(rows.len());
-    fold(
+    pick(
         probs,
-        given,
-        |block| {
-            let from = rows.partition_point(|&row| row < block.first);
-            let mut listed = rows[from..].iter().copied().peekable();
-            let mut found = Vec::new();
-            for (index, label, row) in block.rows() {
-                if listed.next_if_eq(&index).is_some() {
-                    let suggested = model.judge(row, label).suggested;
-                    found.push(suspect(index, label, suggested, scorer.of(row, label), row));
-                }
-            }
-            Ok(found)
+        &rows,
+        Vec::new,
+        |found, place, row| {
+            let (index, label) = (rows[place], given[rows[place]]);
+            found.push(suspect(index, label, model.judge(row, label).suggested, scorer.of(row, label), row));
         },
-        |found| {
-            suspects.extend(found);
-            Ok(())
-        },
+        |found| suspects.extend(found),
     )?;
     let rate = joint.wrong() as f64 / overview.rows as f64;
     let transition = Transition::new(joint.transition_rows())?;
@@ -204,20 +241,19 @@ fn by_argmax<P: Probabilities + ?Sized>(
     fold(
         probs,
         given,
-        |block| {
-            let (mut right, mut found) = (Vec::new(), Vec::new());
+        || (vec![0usize; classes], Vec::new()),
+        |(right, found), block| {
             for (index, label, row) in block.rows() {
-                let best = largest(row).0;
-                if best == label as usize {
-                    right.push(label);
+                if first_choice(row, label as usize) {
+                    right[label as usize] += 1;
                 } else {
-                    found.push(suspect(index, label, best as Label, scorer.of(row, label), row));
+                    found.push(suspect(index, label, largest(row).0 as Label, scorer.of(row, label), row));
                 }
             }
-            Ok((right, found))
+            Ok(())
         },
-        |(labels, found)| {
-            labels.iter().for_each(|&label| right[label as usize] += 1);
+        |(part, found)| {
+            right.iter_mut().zip(part).for_each(|(all, part)| *all += part);
             suspects.extend(found);
             Ok(())
         },
@@ -243,8 +279,8 @@ fn luck(rate: f64, rows: usize) -> (f64, f64) {
     ((rate - spread).max(0.0), (rate + spread).min(1.0))
 }
 
-fn suspect(index: usize, given: Label, suggested: Label, score: f64, row: &[f64]) -> Suspect {
-    let (given_probability, suggested_probability) = (row[given as usize], row[suggested as usize]);
+fn suspect<R: Number>(index: usize, given: Label, suggested: Label, score: f64, row: &[R]) -> Suspect {
+    let (given_probability, suggested_probability) = (row[given as usize].into(), row[suggested as usize].into());
     Suspect { index, given, suggested, score, given_probability, suggested_probability }
 }
 

@@ -4,8 +4,8 @@
 
 use crate::dataset::Label;
 use crate::error::{Error, Result};
-use crate::estimate::Overview;
 use crate::estimate::posterior::Posterior;
+use crate::estimate::{Number, Overview};
 use crate::named::{Named, as_text};
 use std::fmt;
 use std::str::FromStr;
@@ -73,7 +73,8 @@ pub(crate) enum Scorer<'a> {
 }
 
 impl<'a> Scorer<'a> {
-    pub(crate) fn new(score: Score, overview: &Overview, posterior: &'a Posterior) -> Self {
+    /// Only the class-adjusted score needs the overview.
+    pub(crate) fn new(score: Score, overview: Option<&Overview>, posterior: &'a Posterior) -> Self {
         match score {
             Score::Posterior => Self::Posterior(posterior),
             Score::SelfConfidence => Self::SelfConfidence,
@@ -81,36 +82,38 @@ impl<'a> Scorer<'a> {
             Score::EntropyAdjusted => Self::EntropyAdjusted,
             Score::ClassAdjusted => {
                 // A class nobody was given takes no part: its θ leaves its probability as it is.
-                let means: Vec<f64> = overview.self_confidence.iter().map(|mean| mean.unwrap_or(0.0)).collect();
+                let means = overview.map_or(&[][..], |overview| &overview.self_confidence);
+                let means: Vec<f64> = means.iter().map(|mean| mean.unwrap_or(0.0)).collect();
                 let top = means.iter().copied().fold(0.0, f64::max);
                 Self::ClassAdjusted(means, top)
             }
         }
     }
 
-    pub(crate) fn of(&self, row: &[f64], given: Label) -> f64 {
+    pub(crate) fn of<R: Number>(&self, row: &[R], given: Label) -> f64 {
         let label = given as usize;
+        let own: f64 = row[label].into();
         match self {
             Self::Posterior(model) => 1.0 - model.judge(row, given).wrong,
-            Self::SelfConfidence => row[label],
+            Self::SelfConfidence => own,
             Self::NormalisedMargin => normalised_margin(row, label),
             Self::EntropyAdjusted => entropy_adjusted(row, label),
             Self::ClassAdjusted(means, top) => {
-                let total: f64 = row.iter().zip(means).map(|(p, mean)| p - mean + top).sum();
-                if total > 0.0 { (row[label] - means[label] + top) / total } else { row[label] }
+                let total: f64 = row.iter().zip(means).map(|(&p, mean)| p.into() - mean + top).sum();
+                if total > 0.0 { (own - means[label] + top) / total } else { own }
             }
         }
     }
 }
 
-fn normalised_margin(row: &[f64], label: usize) -> f64 {
+fn normalised_margin<R: Number>(row: &[R], label: usize) -> f64 {
     let others = row.iter().enumerate().filter(|(class, _)| *class != label);
-    (row[label] - others.map(|(_, &p)| p).fold(0.0, f64::max) + 1.0) / 2.0
+    (row[label].into() - others.map(|(_, &p)| p.into()).fold(0.0, f64::max) + 1.0) / 2.0
 }
 
-fn entropy_adjusted(row: &[f64], label: usize) -> f64 {
-    let entropy: f64 = row.iter().filter(|p| **p > 0.0).map(|p| -p * p.ln()).sum();
-    let x = (entropy / (row.len() as f64).ln() / row[label].max(1e-6)).max(1e-6);
+fn entropy_adjusted<R: Number>(row: &[R], label: usize) -> f64 {
+    let entropy: f64 = row.iter().map(|&p| p.into()).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum();
+    let x = (entropy / (row.len() as f64).ln() / row[label].into().max(1e-6)).max(1e-6);
     x.ln_1p() / x
 }
 
@@ -163,9 +166,9 @@ mod tests {
         let given = [0, 1, 2];
         let table = Table::new(&values, 3).unwrap();
         let overview = Overview::of(&table, &given).unwrap();
-        let model = Posterior::fit(&table, &given, &overview).unwrap();
+        let model = Posterior::fit(&table, &given).unwrap();
         let all = |score| {
-            let scorer = Scorer::new(score, &overview, &model);
+            let scorer = Scorer::new(score, Some(&overview), &model);
             values.chunks(3).zip(given).map(|(row, y)| scorer.of(row, y)).collect::<Vec<_>>()
         };
         let near = |got: Vec<f64>, wanted: [f64; 3]| {

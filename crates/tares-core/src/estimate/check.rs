@@ -1,11 +1,14 @@
 //! The first pass: are these probabilities, and do they look out-of-sample? Everything later relies on it.
 
-use super::probabilities::{Probabilities, fold, largest};
+use super::glance::Glance;
+use super::probabilities::{Number, Probabilities, first_choice, fold};
 use crate::dataset::Label;
 use crate::error::{Error, Result, same_length};
 
 /// How far a row's sum may be from 1. Half-precision files with 1000 classes need this much.
 const SUM_TOLERANCE: f64 = 5e-3;
+/// A sum in 32 bits this near to 1 needs no second look.
+const SURELY_FINE: f32 = 2e-3;
 
 /// What the first pass counts.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,22 +32,17 @@ impl Overview {
     /// No rows; lengths that differ; labels outside 0..K; NaN or infinite values; logits in place of probabilities;
     /// rows that don't sum to 1: the message names the worst.
     pub fn of<P: Probabilities + ?Sized>(probs: &P, given: &[Label]) -> Result<Self> {
-        let classes = probs.classes();
-        if given.is_empty() {
-            return Err(Error::empty("given labels"));
-        }
-        if classes < 2 {
-            return Err(Error::value("number of classes", "at least 2", classes));
-        }
-        same_length("given labels", probs.rows(), given.len())?;
-        let mut total = Tally::new(classes);
+        check_sizes(probs, given)?;
+        let mut total = Tally::new(probs.classes());
         fold(
             probs,
             given,
-            |block| {
-                let mut tally = Tally::new(classes);
-                block.rows().for_each(|(index, label, row)| tally.add(index, label, row));
-                Ok(tally)
+            || Tally::new(probs.classes()),
+            |tally, block| {
+                block.rows().for_each(|(index, label, row)| {
+                    tally.add(index, label, row);
+                });
+                Ok(())
             },
             |tally| {
                 total.merge(tally);
@@ -86,7 +84,19 @@ impl Overview {
     }
 }
 
-struct Tally {
+/// What must fit before any row is read.
+pub(crate) fn check_sizes<P: Probabilities + ?Sized>(probs: &P, given: &[Label]) -> Result<()> {
+    if given.is_empty() {
+        return Err(Error::empty("given labels"));
+    }
+    if probs.classes() < 2 {
+        return Err(Error::value("number of classes", "at least 2", probs.classes()));
+    }
+    same_length("given labels", probs.rows(), given.len())
+}
+
+/// Counts of a part of the rows.
+pub(crate) struct Tally {
     counts: Vec<usize>,
     sums: Vec<f64>,
     disagreements: usize,
@@ -100,7 +110,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn new(classes: usize) -> Self {
+    pub(crate) fn new(classes: usize) -> Self {
         Self {
             counts: vec![0; classes],
             sums: vec![0.0; classes],
@@ -114,36 +124,53 @@ impl Tally {
         }
     }
 
-    fn add(&mut self, index: usize, label: Label, row: &[f64]) {
+    /// Takes up a row; what a glance at it says, and whether the given label is the classifier's first choice.
+    #[inline]
+    pub(crate) fn add<R: Number>(&mut self, index: usize, label: Label, row: &[R]) -> (Glance, bool) {
         let class = label as usize;
-        if class >= row.len() {
+        let glance = Glance::of(row);
+        // Written so that what is not a number goes the long way as well.
+        let fine = glance.low >= 0.0 && glance.top <= 1.0 && (glance.sum - 1.0).abs() <= SURELY_FINE;
+        let fine = fine && class < row.len();
+        if !fine && !self.examine(index, label, row) {
+            return (glance, true);
+        }
+        let agrees = glance.top <= row[class].narrow() && first_choice(row, class);
+        self.counts[class] += 1;
+        self.sums[class] += row[class].into();
+        self.disagreements += usize::from(!agrees);
+        self.confidence += f64::from(glance.top);
+        (glance, agrees)
+    }
+
+    /// Finds what is wrong with a row; whether it can be counted at all.
+    #[cold]
+    fn examine<R: Number>(&mut self, index: usize, label: Label, row: &[R]) -> bool {
+        if label as usize >= row.len() {
             self.bad_label.get_or_insert((index, label));
-            return;
+            return false;
         }
-        let sum: f64 = row.iter().sum();
+        let values = || row.iter().map(|&value| value.into());
+        let sum: f64 = values().sum();
         if !sum.is_finite() {
-            let column = row.iter().position(|value| !value.is_finite()).unwrap_or(0);
-            self.bad_value.get_or_insert((index, column, row[column]));
-            return;
+            let (column, value) = values().enumerate().find(|(_, value)| !value.is_finite()).unwrap_or((0, sum));
+            self.bad_value.get_or_insert((index, column, value));
+            return false;
         }
-        let (best, confidence) = largest(row);
-        let lowest = row.iter().copied().fold(f64::INFINITY, f64::min);
-        if lowest < -1e-6 || confidence > 1.0 + SUM_TOLERANCE {
-            let column = row.iter().position(|value| !(-1e-6..=1.0 + SUM_TOLERANCE).contains(value)).unwrap_or(0);
-            self.outside.get_or_insert((index, column, row[column]));
+        if let Some((column, value)) =
+            values().enumerate().find(|(_, value)| !(-1e-6..=1.0 + SUM_TOLERANCE).contains(value))
+        {
+            self.outside.get_or_insert((index, column, value));
             self.outside_rows += 1;
         }
         let gap = (sum - 1.0).abs();
         if gap > self.worst.0 {
             self.worst = (gap, index, sum);
         }
-        self.counts[class] += 1;
-        self.sums[class] += row[class];
-        self.disagreements += usize::from(best != class);
-        self.confidence += confidence;
+        true
     }
 
-    fn merge(&mut self, later: Self) {
+    pub(crate) fn merge(&mut self, later: Self) {
         self.counts.iter_mut().zip(later.counts).for_each(|(a, b)| *a += b);
         self.sums.iter_mut().zip(later.sums).for_each(|(a, b)| *a += b);
         self.disagreements += later.disagreements;
@@ -157,7 +184,13 @@ impl Tally {
         self.outside_rows += later.outside_rows;
     }
 
-    fn finish(self, rows: usize) -> Result<Overview> {
+    /// Whether nothing was found that `finish` complains about.
+    pub(crate) fn is_fine(&self) -> bool {
+        self.bad_label.is_none() && self.bad_value.is_none() && self.outside.is_none() && self.worst.0 <= SUM_TOLERANCE
+    }
+
+    /// The overview, or what is wrong with the rows.
+    pub(crate) fn finish(self, rows: usize) -> Result<Overview> {
         let classes = self.counts.len();
         if let Some((row, label)) = self.bad_label {
             return Err(Error::value(

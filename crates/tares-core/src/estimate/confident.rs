@@ -9,7 +9,7 @@
 //! Its known weakness: on labels given by people the counts come out at a quarter to two thirds of the truth.
 
 use super::check::Overview;
-use super::probabilities::{Probabilities, fold, largest};
+use super::probabilities::{Number, Probabilities, fold, largest};
 use crate::dataset::Label;
 use crate::error::Result;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,14 +42,14 @@ impl ConfidentJoint {
         fold(
             probs,
             given,
-            |block| {
-                Ok(block
-                    .rows()
-                    .filter_map(|(_, label, row)| confident(row, &thresholds).map(|truth| (label, truth)))
-                    .collect::<Vec<_>>())
+            Vec::new,
+            |pairs: &mut Vec<(Label, Label)>, block| {
+                let pair = |(_, label, row)| confident(row, &thresholds).map(|truth| (label, truth as Label));
+                pairs.extend(block.rows().filter_map(pair));
+                Ok(())
             },
             |pairs| {
-                pairs.iter().for_each(|&(label, truth)| counts[label as usize * classes + truth] += 1);
+                pairs.iter().for_each(|&(label, truth)| counts[label as usize * classes + truth as usize] += 1);
                 Ok(())
             },
         )?;
@@ -116,25 +116,25 @@ impl ConfidentJoint {
         fold(
             probs,
             given,
-            |block| {
-                let mut found = Vec::new();
+            Vec::new,
+            |found, block| {
                 for (index, label, row) in block.rows() {
-                    let own = row[label as usize];
+                    let own: f64 = row[label as usize].into();
                     let plan = &plans[label as usize];
                     if plan.is_empty() {
                         continue;
                     }
                     let stays = keeps_label(row, label as usize);
                     for &(truth, slot) in plan {
-                        let margin = row[truth] - own;
+                        let margin = row[truth].into() - own;
                         if margin >= f64::from_bits(cutoffs[slot].load(Ordering::Relaxed)) {
                             found.push((slot as u32, Candidate { margin, index: index as u32, stays }));
                         }
                     }
                 }
-                Ok(found)
+                Ok(())
             },
-            |found| {
+            |found: Vec<(u32, Candidate)>| {
                 for (slot, candidate) in found {
                     let top = &mut tops[slot as usize];
                     top.rows.push(candidate);
@@ -197,10 +197,10 @@ impl Top {
     }
 }
 
-fn confident(row: &[f64], thresholds: &[f64]) -> Option<usize> {
+fn confident<R: Number>(row: &[R], thresholds: &[f64]) -> Option<usize> {
     let mut found = None;
-    for (class, (p, threshold)) in row.iter().zip(thresholds).enumerate() {
-        if p >= threshold {
+    for (class, (&p, &threshold)) in row.iter().zip(thresholds).enumerate() {
+        if p.into() >= threshold {
             if found.is_some() {
                 return Some(largest(row).0);
             }
@@ -210,9 +210,9 @@ fn confident(row: &[f64], thresholds: &[f64]) -> Option<usize> {
     found
 }
 
-fn keeps_label(row: &[f64], label: usize) -> bool {
-    let own = row[label] + SLACK;
-    row.iter().enumerate().all(|(class, &p)| match class.cmp(&label) {
+fn keeps_label<R: Number>(row: &[R], label: usize) -> bool {
+    let own = row[label].into() + SLACK;
+    row.iter().map(|&p| p.into()).enumerate().all(|(class, p): (usize, f64)| match class.cmp(&label) {
         std::cmp::Ordering::Less => p < own,
         std::cmp::Ordering::Equal => true,
         std::cmp::Ordering::Greater => p <= own,

@@ -8,16 +8,17 @@
 
 pub mod check;
 pub mod confident;
+mod glance;
 pub mod history;
 pub mod neighbours;
 pub mod posterior;
 pub mod probabilities;
-mod sample;
+pub(crate) mod sample;
 
 pub use check::Overview;
 pub use confident::ConfidentJoint;
 pub use posterior::{Posterior, Verdict};
-pub use probabilities::{Normalised, Probabilities, Table};
+pub use probabilities::{Normalised, Number, Probabilities, Table};
 
 use crate::dataset::Label;
 use crate::error::{Error, Result};
@@ -113,6 +114,6 @@ impl Estimate {
 ///
 /// # Errors
 /// Everything [`Overview::of`] finds.
-pub fn estimate<P: Probabilities + ?Sized>(probs: &P, given: &[Label], method: Method) -> Result<Estimate> {
+pub fn estimate<P: Probabilities>(probs: &P, given: &[Label], method: Method) -> Result<Estimate> {
     Ok(crate::audit::audit(probs, given, method)?.estimate)
 }
