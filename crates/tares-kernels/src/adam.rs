@@ -68,11 +68,11 @@ pub fn adam([weight, first, second]: [Tensor<1>; 3], gradient: Tensor<1>, step: 
 mod cpu {
     use super::AdamStep;
     use crate::cpu::{Host, contiguous, floats, owned};
+    use crate::parallel::for_each;
     use crate::raw::{Lanes, Register, mul_add, widest};
     use burn::backend::tensor::FloatTensor;
     use burn::backend::{Backend, Dispatch, Flex, backend_extension};
     use burn::tensor::Tensor;
-    use rayon::prelude::*;
 
     pub(super) fn adam([weight, first, second]: [Tensor<1>; 3], gradient: Tensor<1>, step: AdamStep) -> [Tensor<1>; 3] {
         let (weight, first, second) = <Dispatch as AdamUpdate>::adam_update(
@@ -109,12 +109,11 @@ mod cpu {
     const TASK: usize = 1 << 14;
 
     fn update([weight, first, second]: [&mut [f32]; 3], gradient: &[f32], step: AdamStep) {
-        weight
-            .par_chunks_mut(TASK)
-            .zip(first.par_chunks_mut(TASK))
-            .zip(second.par_chunks_mut(TASK))
-            .zip(gradient.par_chunks(TASK))
-            .for_each(|(((weight, first), second), gradient)| widest(Update { weight, first, second, gradient, step }));
+        let moments = first.chunks_mut(TASK).zip(second.chunks_mut(TASK));
+        let tasks = weight.chunks_mut(TASK).zip(moments).zip(gradient.chunks(TASK));
+        for_each(tasks, |((weight, (first, second)), gradient)| {
+            widest(Update { weight, first, second, gradient, step });
+        });
     }
 
     struct Update<'a> {

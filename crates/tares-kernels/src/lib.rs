@@ -20,8 +20,10 @@
 mod adam;
 mod batch_norm;
 mod conv2d;
+mod dense;
 mod max_pool;
 mod scale_shift;
+mod workers;
 
 #[cfg(feature = "kernels")]
 mod convolve;
@@ -32,9 +34,13 @@ mod geometry;
 #[cfg(feature = "kernels")]
 mod lane;
 #[cfg(feature = "kernels")]
+mod layer;
+#[cfg(feature = "kernels")]
 mod lowered;
 #[cfg(feature = "kernels")]
 mod normalise;
+#[cfg(feature = "kernels")]
+mod parallel;
 #[cfg(feature = "kernels")]
 mod raw;
 #[cfg(feature = "kernels")]
@@ -47,5 +53,7 @@ mod winograd;
 pub use adam::{AdamStep, adam};
 pub use batch_norm::batch_norm_act;
 pub use conv2d::conv2d;
-pub use max_pool::max_pool;
+pub use dense::dense;
+pub use max_pool::{max_pool, relu_max_pool};
 pub use scale_shift::scale_shift_act;
+pub use workers::join_workers;

@@ -4,9 +4,11 @@
 //! result does not depend on the number of threads.
 
 use crate::geometry::Geometry;
-use crate::raw::{Matrix, multiply};
+use crate::parallel::for_each;
+use crate::raw::{Lanes, Matrix, Register, multiply, widest};
 use crate::scratch;
-use rayon::prelude::*;
+use crate::sum::sum;
+use std::ops::Range;
 
 /// Floats of a column buffer: small enough to stay in a core's second-level cache between being written and read.
 const COLUMN_FLOATS: usize = 1 << 17;
@@ -16,6 +18,9 @@ const WIDE: usize = 512;
 
 /// Tasks of one pass that are enough for every core of the machines this is meant for.
 const TASKS: usize = 16;
+
+/// Floats that one task adds up, about.
+const SUM_FLOATS: usize = 1 << 15;
 
 /// `y = conv2d(x, weight) + bias`.
 pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
@@ -28,7 +33,7 @@ pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f3
     // few images: cut the output channels as well
     let cuts = (4 / g.n.div_ceil(side)).clamp(1, g.co.div_ceil(8));
     let slab = g.co.div_ceil(cuts);
-    y.par_chunks_mut(side * g.co * s).zip(x.par_chunks(side * g.ci * g.plane())).for_each(|(y, x)| {
+    for_each(y.chunks_mut(side * g.co * s).zip(x.chunks(side * g.ci * g.plane())), |(y, x)| {
         let images = y.len() / (g.co * s);
         let columns = images * s;
         if images > 1 {
@@ -51,7 +56,7 @@ pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f3
                 }
             });
         } else {
-            y.par_chunks_mut(slab * s).enumerate().for_each(|(cut, y)| {
+            for_each(y.chunks_mut(slab * s).enumerate(), |(cut, y)| {
                 let outputs = y.len() / s;
                 let weight = &weight[cut * slab * patch..];
                 if g.is_pointwise() {
@@ -73,9 +78,7 @@ pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f3
             });
         }
         if let Some(bias) = bias {
-            for (plane, b) in y.chunks_exact_mut(s).zip(bias.iter().cycle()) {
-                plane.iter_mut().for_each(|v| *v += b);
-            }
+            widest(AddBias { pixels: s, bias, planes: y });
         }
     });
     y
@@ -89,7 +92,7 @@ pub(crate) fn input_gradient(g: &Geometry, weight: &[f32], dy: &[f32]) -> Vec<f3
         return dx;
     }
     let side = side_by_side(g);
-    dx.par_chunks_mut(side * g.ci * plane).zip(dy.par_chunks(side * g.co * s)).for_each(|(dx, dy)| {
+    for_each(dx.chunks_mut(side * g.ci * plane).zip(dy.chunks(side * g.co * s)), |(dx, dy)| {
         let images = dx.len() / (g.ci * plane);
         let columns = images * s;
         with_side_by_side(g, dy, |dy| {
@@ -97,7 +100,7 @@ pub(crate) fn input_gradient(g: &Geometry, weight: &[f32], dy: &[f32]) -> Vec<f3
             let right = Matrix { data: dy, row: columns, column: 1 };
             if images == 1 {
                 let channels = channel_block(g, s).min(g.ci.div_ceil((4 / g.n).max(1)));
-                dx.par_chunks_mut(channels * plane).enumerate().for_each(|(block, dx)| {
+                for_each(dx.chunks_mut(channels * plane).enumerate(), |(block, dx)| {
                     let (first, rows) = (block * channels, dx.len() / plane * g.taps());
                     if g.is_pointwise() {
                         multiply([rows, s, g.co], dx, s, false, left(first), right);
@@ -138,32 +141,29 @@ pub(crate) fn weight_gradient(g: &Geometry, x: &[f32], dy: &[f32]) -> Vec<f32> {
     let runs = (TASKS / blocks).clamp(1, g.n.div_ceil(side));
     let images_per_run = g.n.div_ceil(side).div_ceil(runs) * side;
     let runs = g.n.div_ceil(images_per_run);
-    let partial: Vec<Vec<f32>> = (0..blocks * runs)
-        .into_par_iter()
-        .map(|task| {
-            let (first, run) = (task / runs * channels, task % runs);
-            let some = first..(first + channels).min(g.ci);
-            let rows = some.len() * g.taps();
-            let mut sum = vec![0.0; g.co * rows];
-            let images = run * images_per_run..((run + 1) * images_per_run).min(g.n);
-            let (x, dy) = (
-                &x[images.start * g.ci * plane..images.end * g.ci * plane],
-                &dy[images.start * g.co * s..images.end * g.co * s],
-            );
-            scratch::floats(channels * g.taps() * side * s, |lowered| {
-                for (x, dy) in x.chunks(side * g.ci * plane).zip(dy.chunks(side * g.co * s)) {
-                    let columns = x.len() / (g.ci * plane) * s;
-                    lower(g, x, some.clone(), lowered);
-                    with_side_by_side(g, dy, |dy| {
-                        let left = Matrix { data: dy, row: columns, column: 1 };
-                        let right = Matrix { data: lowered, row: 1, column: columns };
-                        multiply([g.co, rows, columns], &mut sum, rows, true, left, right);
-                    });
-                }
-            });
-            sum
-        })
-        .collect();
+    let mut partial: Vec<Vec<f32>> = vec![Vec::new(); blocks * runs];
+    for_each(partial.iter_mut().enumerate(), |(task, sum)| {
+        let (first, run) = (task / runs * channels, task % runs);
+        let some = first..(first + channels).min(g.ci);
+        let rows = some.len() * g.taps();
+        sum.resize(g.co * rows, 0.0);
+        let images = run * images_per_run..((run + 1) * images_per_run).min(g.n);
+        let (x, dy) = (
+            &x[images.start * g.ci * plane..images.end * g.ci * plane],
+            &dy[images.start * g.co * s..images.end * g.co * s],
+        );
+        scratch::floats(channels * g.taps() * side * s, |lowered| {
+            for (x, dy) in x.chunks(side * g.ci * plane).zip(dy.chunks(side * g.co * s)) {
+                let columns = x.len() / (g.ci * plane) * s;
+                lower(g, x, some.clone(), lowered);
+                with_side_by_side(g, dy, |dy| {
+                    let left = Matrix { data: dy, row: columns, column: 1 };
+                    let right = Matrix { data: lowered, row: 1, column: columns };
+                    multiply([g.co, rows, columns], sum, rows, true, left, right);
+                });
+            }
+        });
+    });
     for (task, sum) in partial.iter().enumerate() {
         let rows = sum.len() / g.co;
         let first = task / runs * channels * g.taps();
@@ -177,7 +177,11 @@ pub(crate) fn weight_gradient(g: &Geometry, x: &[f32], dy: &[f32]) -> Vec<f32> {
 /// `db`: the sum of `dy` over images and pixels, plane by plane.
 pub(crate) fn bias_gradient(g: &Geometry, dy: &[f32]) -> Vec<f32> {
     let s = g.out_plane();
-    let planes: Vec<f32> = dy.par_chunks(s.max(1)).with_min_len(64).map(crate::sum::sum).collect();
+    let mut planes = vec![0.0; g.n * g.co];
+    let per_task = SUM_FLOATS.div_ceil(s.max(1));
+    for_each(planes.chunks_mut(per_task).zip(dy.chunks((per_task * s).max(1))), |(sums, dy)| {
+        sums.iter_mut().zip(dy.chunks_exact(s)).for_each(|(into, plane)| *into = sum(plane));
+    });
     (0..g.co).map(|o| planes.iter().skip(o).step_by(g.co).map(|&v| f64::from(v)).sum::<f64>() as f32).collect()
 }
 
@@ -211,69 +215,174 @@ fn with_side_by_side<R>(g: &Geometry, planes: &[f32], work: impl FnOnce(&[f32]) 
 }
 
 /// `lowered[(c, ky, kx)][image, oy, ox] = x[image, c, oy·stride + ky − padding, ox·stride + kx − padding]`, 0 outside.
-fn lower(g: &Geometry, x: &[f32], channels: std::ops::Range<usize>, lowered: &mut [f32]) {
-    let (s, ow, plane) = (g.out_plane(), g.ow(), g.plane());
-    let columns = x.len() / (g.ci * plane) * s;
-    for (i, image) in x.chunks_exact(g.ci * plane).enumerate() {
-        let mut rows = lowered.chunks_exact_mut(columns);
-        for from in image[channels.start * plane..channels.end * plane].chunks_exact(plane) {
-            for ky in 0..g.kh {
-                for kx in 0..g.kw {
-                    let Some(row) = rows.next() else { return };
-                    let inside = inside(g.ow(), g.w, kx, g.stride[1], g.padding[1]);
-                    for (oy, into) in row[i * s..(i + 1) * s].chunks_exact_mut(ow).enumerate() {
-                        let y = (oy * g.stride[0] + ky).wrapping_sub(g.padding[0]);
-                        if y >= g.h || inside.is_empty() {
-                            into.fill(0.0);
-                            continue;
-                        }
-                        into[..inside.start].fill(0.0);
-                        into[inside.end..].fill(0.0);
-                        let from = &from[y * g.w + inside.start * g.stride[1] + kx - g.padding[1]..(y + 1) * g.w];
-                        let into = &mut into[inside.clone()];
-                        if g.stride[1] == 1 {
-                            into.copy_from_slice(&from[..into.len()]);
-                        } else {
-                            into.iter_mut().zip(from.iter().step_by(g.stride[1])).for_each(|(d, v)| *d = *v);
-                        }
-                    }
-                }
-            }
-        }
-    }
+fn lower(g: &Geometry, x: &[f32], channels: Range<usize>, lowered: &mut [f32]) {
+    scratch::floats(padded(g), |frame| widest(Lower { g, x, channels, frame, lowered }));
 }
 
-/// The transpose of [`lower`] for one image: adds every element of `lowered` to the pixel it was read from.
+/// The transpose of [`lower`] for one image: every element of `lowered` is added to the pixel it was read from, on top of 0.
 fn raise(g: &Geometry, lowered: &[f32], columns: usize, dx: &mut [f32]) {
-    let (s, ow, plane) = (g.out_plane(), g.ow(), g.plane());
-    let mut row = 0;
-    for into in dx.chunks_exact_mut(plane) {
-        for ky in 0..g.kh {
-            for kx in 0..g.kw {
-                let inside = inside(g.ow(), g.w, kx, g.stride[1], g.padding[1]);
-                for (oy, from) in lowered[row * columns..][..s].chunks_exact(ow).enumerate() {
-                    let y = (oy * g.stride[0] + ky).wrapping_sub(g.padding[0]);
-                    if y >= g.h || inside.is_empty() {
-                        continue;
+    scratch::floats(padded(g), |frame| widest(Raise { g, lowered, columns, frame, dx }));
+}
+
+/// Floats of a plane with its padding; none is needed without.
+fn padded(g: &Geometry) -> usize {
+    if g.padding == [0, 0] { 0 } else { (g.h + 2 * g.padding[0]) * (g.w + 2 * g.padding[1]) }
+}
+
+struct Lower<'a> {
+    g: &'a Geometry,
+    x: &'a [f32],
+    channels: Range<usize>,
+    /// One plane with its padding.
+    frame: &'a mut [f32],
+    lowered: &'a mut [f32],
+}
+
+impl Lanes for Lower<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<R: Register, const FMA: bool>(self) {
+        let Self { g, x, channels, frame, lowered } = self;
+        let (s, ow, plane, [sy, sx], [top, left]) = (g.out_plane(), g.ow(), g.plane(), g.stride, g.padding);
+        let (width, columns) = (g.w + 2 * left, x.len() / (g.ci * plane) * s);
+        frame.fill(0.0);
+        for (i, image) in x.chunks_exact(g.ci * plane).enumerate() {
+            let mut rows = lowered.chunks_exact_mut(columns);
+            for from in image[channels.start * plane..channels.end * plane].chunks_exact(plane) {
+                let from = if frame.is_empty() {
+                    from
+                } else {
+                    for (y, row) in from.chunks_exact(g.w).enumerate() {
+                        copy(&mut frame[(y + top) * width + left..][..g.w], row);
                     }
-                    let into = &mut into[y * g.w + inside.start * g.stride[1] + kx - g.padding[1]..(y + 1) * g.w];
-                    let from = &from[inside.clone()];
-                    if g.stride[1] == 1 {
-                        into.iter_mut().zip(from).for_each(|(d, v)| *d += v);
-                    } else {
-                        into.iter_mut().step_by(g.stride[1]).zip(from).for_each(|(d, v)| *d += v);
+                    &*frame
+                };
+                for ky in 0..g.kh {
+                    for kx in 0..g.kw {
+                        let Some(row) = rows.next() else { return };
+                        for (oy, into) in row[i * s..(i + 1) * s].chunks_exact_mut(ow).enumerate() {
+                            let from = &from[(oy * sy + ky) * width + kx..];
+                            if sx == 1 {
+                                copy(into, &from[..ow]);
+                            } else {
+                                into.iter_mut().zip(from.iter().step_by(sx)).for_each(|(d, v)| *d = *v);
+                            }
+                        }
                     }
                 }
-                row += 1;
             }
         }
     }
 }
 
-/// The output columns whose tap `kx` lies inside a row of `w` pixels.
-fn inside(ow: usize, w: usize, kx: usize, stride: usize, padding: usize) -> std::ops::Range<usize> {
-    let start = padding.saturating_sub(kx).div_ceil(stride);
-    // ox * stride + kx - padding <= w - 1
-    let end = if w + padding > kx { ((w + padding - kx - 1) / stride + 1).min(ow) } else { 0 };
-    start..end.max(start)
+struct Raise<'a> {
+    g: &'a Geometry,
+    lowered: &'a [f32],
+    columns: usize,
+    /// One plane with its padding.
+    frame: &'a mut [f32],
+    dx: &'a mut [f32],
+}
+
+impl Lanes for Raise<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<R: Register, const FMA: bool>(self) {
+        let Self { g, lowered, columns, frame, dx } = self;
+        let (s, ow, [sy, sx], [top, left]) = (g.out_plane(), g.ow(), g.stride, g.padding);
+        let width = g.w + 2 * left;
+        for (plane, into) in dx.chunks_exact_mut(g.plane()).enumerate() {
+            frame.fill(0.0);
+            let sum = if frame.is_empty() { &mut *into } else { &mut *frame };
+            for tap in 0..g.taps() {
+                let (ky, kx) = (tap / g.kw, tap % g.kw);
+                let row = &lowered[(plane * g.taps() + tap) * columns..][..s];
+                for (oy, from) in row.chunks_exact(ow).enumerate() {
+                    let sum = &mut sum[(oy * sy + ky) * width + kx..];
+                    if sx == 1 {
+                        add(&mut sum[..ow], from);
+                    } else {
+                        sum.iter_mut().step_by(sx).zip(from).for_each(|(d, v)| *d += v);
+                    }
+                }
+            }
+            if !frame.is_empty() {
+                for (y, row) in into.chunks_exact_mut(g.w).enumerate() {
+                    copy(row, &frame[(y + top) * width + left..][..g.w]);
+                }
+            }
+        }
+    }
+}
+
+/// `into = from`, both equally long, without a call: rows of a picture are too short for one.
+#[inline(always)]
+fn copy(into: &mut [f32], from: &[f32]) {
+    let n = into.len();
+    let mut eight = |at: usize| into[at..at + 8].copy_from_slice(&from[at..at + 8]);
+    if n >= 16 {
+        // two at a time, and the last ones twice
+        for at in (0..=n - 16).step_by(16).chain([n - 16]) {
+            eight(at);
+            eight(at + 8);
+        }
+    } else if n >= 8 {
+        eight(0);
+        eight(n - 8);
+    } else {
+        for at in 0..8 {
+            if at < n {
+                into[at] = from[at];
+            }
+        }
+    }
+}
+
+/// `into += from`, both equally long.
+#[inline(always)]
+fn add(into: &mut [f32], from: &[f32]) {
+    let (many, few) = into.as_chunks_mut::<8>();
+    let (more, fewer) = from.as_chunks::<8>();
+    for (into, from) in many.iter_mut().zip(more) {
+        for i in 0..8 {
+            into[i] += from[i];
+        }
+    }
+    for i in 0..8 {
+        if i < few.len() {
+            few[i] += fewer[i];
+        }
+    }
+}
+
+/// `planes[i] += bias[i]`, for planes of several images one after the other.
+struct AddBias<'a> {
+    pixels: usize,
+    bias: &'a [f32],
+    planes: &'a mut [f32],
+}
+
+impl Lanes for AddBias<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<R: Register, const FMA: bool>(self) {
+        for (plane, b) in self.planes.chunks_exact_mut(self.pixels).zip(self.bias.iter().cycle()) {
+            plane.iter_mut().for_each(|v| *v += b);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn short_rows_are_copied_and_added_whole() {
+        for n in 0..70 {
+            let from: Vec<f32> = (0..n).map(|v| v as f32).collect();
+            let mut into = vec![-1.0; n];
+            super::copy(&mut into, &from);
+            assert_eq!(into, from);
+            super::add(&mut into, &from);
+            assert!(into.iter().zip(&from).all(|(a, b)| *a == 2.0 * b), "{n}: {into:?}");
+        }
+    }
 }

@@ -18,8 +18,29 @@ use burn::tensor::Tensor;
 pub fn max_pool(x: Tensor<4>) -> Tensor<4> {
     #[cfg(feature = "kernels")]
     if crate::cpu::is_cpu(&x) {
-        return cpu::max_pool(x);
+        return cpu::max_pool(x, false);
     }
+    by_burn(x)
+}
+
+/// ReLU, then [`max_pool`]: the same numbers and gradients in one pass, because the larger of two values stays the larger.
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// let x = Tensor::<4>::from_floats([[[[1.0, 5.0, -2.0, -1.0], [3.0, 4.0, -9.0, -7.0]]]], &Device::flex());
+/// let y = tares_kernels::relu_max_pool(x);
+/// assert_eq!(y.into_data().try_to_vec::<f32>().unwrap(), [5.0, 0.0]);
+/// ```
+pub fn relu_max_pool(x: Tensor<4>) -> Tensor<4> {
+    #[cfg(feature = "kernels")]
+    if crate::cpu::is_cpu(&x) {
+        return cpu::max_pool(x, true);
+    }
+    burn::tensor::activation::relu(by_burn(x))
+}
+
+fn by_burn(x: Tensor<4>) -> Tensor<4> {
     let options = burn::tensor::ops::MaxPoolOptions::new([2, 2]).with_stride([2, 2]);
     burn::tensor::module::max_pool2d(x, options)
 }
@@ -27,6 +48,7 @@ pub fn max_pool(x: Tensor<4>) -> Tensor<4> {
 #[cfg(feature = "kernels")]
 mod cpu {
     use crate::cpu::{Host, contiguous, floats, host};
+    use crate::parallel::for_each;
     use crate::raw::{Lanes, Register, widest};
     use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
     use burn::backend::autodiff::grads::Gradients;
@@ -34,36 +56,35 @@ mod cpu {
     use burn::backend::tensor::FloatTensor;
     use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
     use burn::tensor::Tensor;
-    use rayon::prelude::*;
     use std::sync::Arc;
 
-    pub(super) fn max_pool(x: Tensor<4>) -> Tensor<4> {
-        Tensor::from_dispatch(<Dispatch as MaxPool>::max_pool_two(x.into_dispatch()))
+    pub(super) fn max_pool(x: Tensor<4>, relu: bool) -> Tensor<4> {
+        Tensor::from_dispatch(<Dispatch as MaxPool>::max_pool_two(x.into_dispatch(), relu))
     }
 
     #[backend_extension(Flex, Autodiff)]
     pub trait MaxPool: Backend {
-        fn max_pool_two(x: FloatTensor<Self>) -> FloatTensor<Self>;
+        fn max_pool_two(x: FloatTensor<Self>, relu: bool) -> FloatTensor<Self>;
     }
 
     impl MaxPool for Flex {
-        fn max_pool_two(x: Host) -> Host {
+        fn max_pool_two(x: Host, relu: bool) -> Host {
             let x = contiguous(x);
             let shape = x.shape().dims();
-            host(forward(shape, floats(&x)).0, halved(shape))
+            host(forward(shape, floats(&x), relu).0, halved(shape))
         }
     }
 
     impl<C: CheckpointStrategy> MaxPool for Autodiff<Flex, C> {
-        fn max_pool_two(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        fn max_pool_two(x: FloatTensor<Self>, relu: bool) -> FloatTensor<Self> {
             match MaxPoolBackward.prepare::<C>([x.node()]).compute_bound().stateful() {
                 OpsKind::Tracked(prep) => {
                     let x = contiguous(x.into_primitive());
                     let shape = x.shape().dims();
-                    let (y, which) = forward(shape, floats(&x));
+                    let (y, which) = forward(shape, floats(&x), relu);
                     prep.finish((shape, Arc::new(which)), host(y, halved(shape)))
                 }
-                OpsKind::UnTracked(prep) => prep.finish(Flex::max_pool_two(x.into_primitive())),
+                OpsKind::UnTracked(prep) => prep.finish(Flex::max_pool_two(x.into_primitive(), relu)),
             }
         }
     }
@@ -72,7 +93,7 @@ mod cpu {
     struct MaxPoolBackward;
 
     impl Backward<Flex, 1> for MaxPoolBackward {
-        /// Shape of the input, and per window which of its four values is the largest.
+        /// Shape of the input, and per window which of its four values is the largest, or [`NOWHERE`].
         type State = ([usize; 4], Arc<Vec<u8>>);
 
         fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
@@ -84,16 +105,23 @@ mod cpu {
         }
     }
 
+    /// In the place of the largest value's number: ReLU made it 0, no gradient goes back.
+    const NOWHERE: u8 = 4;
+
     fn halved([n, c, h, w]: [usize; 4]) -> [usize; 4] {
         [n, c, h / 2, w / 2]
     }
 
-    fn forward([n, c, h, w]: [usize; 4], x: &[f32]) -> (Vec<f32>, Vec<u8>) {
+    /// Windows per task, about: some microseconds of work.
+    const WINDOWS: usize = 1 << 13;
+
+    fn forward([n, c, h, w]: [usize; 4], x: &[f32], relu: bool) -> (Vec<f32>, Vec<u8>) {
         let size = (h / 2) * (w / 2);
         let (mut y, mut which) = (vec![0.0; n * c * size], vec![0; n * c * size]);
         if size > 0 {
-            let planes = y.par_chunks_mut(size).zip(which.par_chunks_mut(size)).zip(x.par_chunks(h * w));
-            planes.with_min_len(16).for_each(|((y, which), x)| widest(Largest { w, x, y, which }));
+            let planes = WINDOWS.div_ceil(size);
+            let tasks = y.chunks_mut(planes * size).zip(which.chunks_mut(planes * size)).zip(x.chunks(planes * h * w));
+            for_each(tasks, |((y, which), x)| widest(Largest { h, w, relu, x, y, which }));
         }
         (y, which)
     }
@@ -102,15 +130,18 @@ mod cpu {
         let size = (h / 2) * (w / 2);
         let mut dx = vec![0.0; n * c * h * w];
         if size > 0 {
-            let planes = dx.par_chunks_mut(h * w).zip(which.par_chunks(size)).zip(dy.par_chunks(size));
-            planes.with_min_len(16).for_each(|((dx, which), dy)| widest(Spread { w, which, dy, dx }));
+            let planes = WINDOWS.div_ceil(size);
+            let tasks = dx.chunks_mut(planes * h * w).zip(which.chunks(planes * size)).zip(dy.chunks(planes * size));
+            for_each(tasks, |((dx, which), dy)| widest(Spread { h, w, which, dy, dx }));
         }
         dx
     }
 
-    /// One plane: the largest of each window, and which it is.
+    /// Some planes: the largest of each window, and which it is.
     struct Largest<'a> {
+        h: usize,
         w: usize,
+        relu: bool,
         x: &'a [f32],
         y: &'a mut [f32],
         which: &'a mut [u8],
@@ -120,23 +151,61 @@ mod cpu {
         type Output = ();
         #[inline(always)]
         fn run<R: Register, const FMA: bool>(self) {
-            let half = self.w / 2;
-            let rows = self.y.chunks_exact_mut(half).zip(self.which.chunks_exact_mut(half));
-            for ((y, which), x) in rows.zip(self.x.chunks_exact(2 * self.w)) {
-                let (upper, lower) = x.split_at(self.w);
-                let windows = upper.as_chunks::<2>().0.iter().zip(lower.as_chunks::<2>().0);
-                for ((y, which), (u, l)) in y.iter_mut().zip(which).zip(windows) {
-                    // `max` would lose a NaN that `>` keeps once it is first; compare so that NaN wins, as in PyTorch
-                    let larger = |a: (f32, u8), b: (f32, u8)| if b.0 > a.0 || b.0.is_nan() { b } else { a };
-                    let best = larger(larger((u[0], 0), (u[1], 1)), larger((l[0], 2), (l[1], 3)));
-                    (*y, *which) = best;
+            let (half, size) = (self.w / 2, (self.h / 2) * (self.w / 2));
+            let planes = self.y.chunks_exact_mut(size).zip(self.which.chunks_exact_mut(size));
+            for ((y, which), x) in planes.zip(self.x.chunks_exact(self.h * self.w)) {
+                let rows = y.chunks_exact_mut(half).zip(which.chunks_exact_mut(half));
+                for ((y, which), x) in rows.zip(x.chunks_exact(2 * self.w)) {
+                    let (upper, lower) = x.split_at(self.w);
+                    let done = largest::<8>(upper, lower, self.relu, y, which, 0);
+                    let done = largest::<4>(upper, lower, self.relu, y, which, done);
+                    largest::<1>(upper, lower, self.relu, y, which, done);
                 }
             }
         }
     }
 
-    /// One plane: each gradient to the place its value came from.
+    /// `N` windows at a time from `start` on, without a branch; returns where it stopped.
+    #[inline(always)]
+    fn largest<const N: usize>(
+        upper: &[f32],
+        lower: &[f32],
+        relu: bool,
+        y: &mut [f32],
+        which: &mut [u8],
+        start: usize,
+    ) -> usize {
+        let mut at = start;
+        while at + N <= y.len() {
+            let (u, l) = (&upper[2 * at..2 * (at + N)], &lower[2 * at..2 * (at + N)]);
+            let mut best: [f32; N] = std::array::from_fn(|i| u[2 * i]);
+            let mut place = [0u32; N];
+            let others: [[f32; N]; 3] = [
+                std::array::from_fn(|i| u[2 * i + 1]),
+                std::array::from_fn(|i| l[2 * i]),
+                std::array::from_fn(|i| l[2 * i + 1]),
+            ];
+            for (k, other) in others.iter().enumerate() {
+                for i in 0..N {
+                    // `max` would lose a NaN that `>` keeps once it is first; compare so that NaN wins, as in PyTorch
+                    let larger = (other[i] > best[i]) | other[i].is_nan();
+                    best[i] = if larger { other[i] } else { best[i] };
+                    place[i] = if larger { k as u32 + 1 } else { place[i] };
+                }
+            }
+            for i in 0..N {
+                let none = relu & (best[i] <= 0.0);
+                y[at + i] = if none { 0.0 } else { best[i] };
+                which[at + i] = if none { NOWHERE } else { place[i] as u8 };
+            }
+            at += N;
+        }
+        at
+    }
+
+    /// Some planes: each gradient to the place its value came from.
     struct Spread<'a> {
+        h: usize,
         w: usize,
         which: &'a [u8],
         dy: &'a [f32],
@@ -147,17 +216,34 @@ mod cpu {
         type Output = ();
         #[inline(always)]
         fn run<R: Register, const FMA: bool>(self) {
-            let half = self.w / 2;
-            let rows = self.dy.chunks_exact(half).zip(self.which.chunks_exact(half));
-            for ((dy, which), dx) in rows.zip(self.dx.chunks_exact_mut(2 * self.w)) {
-                let (upper, lower) = dx.split_at_mut(self.w);
-                let windows = upper.as_chunks_mut::<2>().0.iter_mut().zip(lower.as_chunks_mut::<2>().0);
-                for ((dy, which), (u, l)) in dy.iter().zip(which).zip(windows) {
-                    let at = |place: u8| if *which == place { *dy } else { 0.0 };
-                    *u = [at(0), at(1)];
-                    *l = [at(2), at(3)];
+            let (half, size) = (self.w / 2, (self.h / 2) * (self.w / 2));
+            let planes = self.dy.chunks_exact(size).zip(self.which.chunks_exact(size));
+            for ((dy, which), dx) in planes.zip(self.dx.chunks_exact_mut(self.h * self.w)) {
+                let rows = dy.chunks_exact(half).zip(which.chunks_exact(half));
+                for ((dy, which), dx) in rows.zip(dx.chunks_exact_mut(2 * self.w)) {
+                    let (upper, lower) = dx.split_at_mut(self.w);
+                    let done = spread::<8>(dy, which, upper, lower, 0);
+                    let done = spread::<4>(dy, which, upper, lower, done);
+                    spread::<1>(dy, which, upper, lower, done);
                 }
             }
         }
+    }
+
+    /// `N` windows at a time from `start` on, without a branch; returns where it stopped.
+    #[inline(always)]
+    fn spread<const N: usize>(dy: &[f32], which: &[u8], upper: &mut [f32], lower: &mut [f32], start: usize) -> usize {
+        let mut at = start;
+        while at + N <= dy.len() {
+            let (u, l) = (&mut upper[2 * at..2 * (at + N)], &mut lower[2 * at..2 * (at + N)]);
+            let place: [u32; N] = std::array::from_fn(|i| u32::from(which[at + i]));
+            for i in 0..N {
+                let from = |k: u32| if place[i] == k { dy[at + i] } else { 0.0 };
+                (u[2 * i], u[2 * i + 1]) = (from(0), from(1));
+                (l[2 * i], l[2 * i + 1]) = (from(2), from(3));
+            }
+            at += N;
+        }
+        at
     }
 }

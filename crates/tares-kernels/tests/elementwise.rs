@@ -6,7 +6,7 @@ use against::{Source, distance, floats, tensor};
 use burn::tensor::module::max_pool2d;
 use burn::tensor::ops::MaxPoolOptions;
 use burn::tensor::{Device, Tensor, activation};
-use tares_kernels::{AdamStep, adam, max_pool, scale_shift_act};
+use tares_kernels::{AdamStep, adam, max_pool, relu_max_pool, scale_shift_act};
 
 fn shape(seed: u64) -> [usize; 4] {
     let mut s = Source::new(seed + 300);
@@ -24,6 +24,26 @@ fn max_pool_and_its_gradient_agree_with_burn() {
             let x = tensor(&values, shape, &device).require_grad();
             let options = MaxPoolOptions::new([2, 2]).with_stride([2, 2]);
             let y = if own { max_pool(x.clone()) } else { max_pool2d(x.clone(), options) };
+            let r = tensor(&r[..y.shape().num_elements()], y.dims(), &device);
+            let grads = y.clone().mul(r).sum().backward();
+            [floats(y.inner()), floats(x.grad(&grads).unwrap())]
+        };
+        assert_eq!(run(true), run(false), "{shape:?}, seed {seed}");
+    }
+}
+
+#[test]
+fn relu_and_max_pool_in_one_are_the_two_one_after_the_other() {
+    let device = Device::flex().autodiff();
+    for seed in 0..40 {
+        let shape = shape(seed);
+        let mut source = Source::new(seed);
+        let (values, r) = (source.values(shape.iter().product()), source.values(shape.iter().product()));
+        // few different values: windows with equal ones, and with none above 0, are common
+        let values: Vec<f32> = values.iter().map(|v| (v * 3.0).round() / 3.0 - 0.4).collect();
+        let run = |own: bool| {
+            let x = tensor(&values, shape, &device).require_grad();
+            let y = if own { relu_max_pool(x.clone()) } else { max_pool(activation::relu(x.clone())) };
             let r = tensor(&r[..y.shape().num_elements()], y.dims(), &device);
             let grads = y.clone().mul(r).sum().backward();
             [floats(y.inner()), floats(x.grad(&grads).unwrap())]

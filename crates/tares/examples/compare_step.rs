@@ -8,7 +8,7 @@ use burn::module::Module;
 use burn::nn::Linear;
 use burn::nn::conv::Conv2d;
 use burn::optim::GradientsParams;
-use burn::tensor::{Device, Int, Tensor, TensorData, activation};
+use burn::tensor::{Device, Int, Tensor, TensorData};
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
@@ -18,7 +18,7 @@ use tares::network::{Classifier, Network, Weights};
 use tares::optimiser::{Adam, Descent};
 use tares::safetensors::to_safetensors;
 use tares_core::{Shape, stream};
-use tares_kernels::{conv2d, max_pool};
+use tares_kernels::{conv2d, dense, relu_max_pool};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -27,6 +27,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const BATCHES: usize = 8;
 
 fn main() {
+    tares::join_workers();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [case, directory] = arguments.as_slice() else {
         eprintln!("usage: compare_step CASE DIR, CASE one of mlp, small-cnn, lenet, cnn9, cnn9-128, resnet18");
@@ -77,14 +78,17 @@ impl Classifier for SmallCnn {
     fn logits(&self, input: Tensor<4>) -> Tensor<2> {
         let layer = |conv: &Conv2d, x| {
             let bias = conv.bias.as_ref().map(|bias| bias.val());
-            max_pool(activation::relu(conv2d(x, conv.weight.val(), bias, [1, 1], [1, 1])))
+            relu_max_pool(conv2d(x, conv.weight.val(), bias, [1, 1], [1, 1]))
         };
         let maps = layer(&self.second, layer(&self.first, input));
-        self.head.forward(activation::relu(self.dense.forward(maps.flatten::<2>(1, 3))))
+        let layer =
+            |layer: &Linear, x, slope| dense(x, layer.weight.val(), layer.bias.as_ref().expect("a bias").val(), slope);
+        layer(&self.head, layer(&self.dense, maps.flatten::<2>(1, 3), 0.0), 1.0)
     }
 }
 
 fn serve<N: Classifier>(case: &str, directory: &Path, shape: [usize; 4], init: impl Fn(Shape, &mut Weights) -> N) {
+    let base = resident_mb();
     let device = Device::flex().autodiff();
     let [batch, channels, height, width] = shape;
     // the quirk switch leaves dropout out and draws the scales of batch norm, which go to the other side like all weights
@@ -109,7 +113,7 @@ fn serve<N: Classifier>(case: &str, directory: &Path, shape: [usize; 4], init: i
 
     let mut descent = Descent::new(Optimiser::Adam(Adam::default()));
     let mut step = 0;
-    println!("ready");
+    println!("ready {base:.1}");
     for line in std::io::stdin().lock().lines() {
         let count: usize = line.expect("a line").trim().parse().expect("a number of steps");
         let (wall, cpu) = (Instant::now(), processor_ms());
@@ -128,6 +132,13 @@ fn serve<N: Classifier>(case: &str, directory: &Path, shape: [usize; 4], init: i
         println!("{:.4} {:.4} {}", per_step(wall), per_step(cpu), losses.join(" "));
         std::io::stdout().flush().expect("an open output");
     }
+}
+
+/// Megabytes of memory in use (Linux; elsewhere 0).
+fn resident_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
 }
 
 /// What the processors have given to all threads of this process so far, ms (Linux; elsewhere 0).

@@ -66,6 +66,7 @@ pub use network::{Classifier, Network};
 pub use optimiser::Optimiser;
 pub use plan::Plan;
 pub use schedule::Schedule;
+pub use tares_kernels::join_workers;
 
 /// The README's Rust examples, compiled and run with the doc tests.
 #[cfg(doctest)]

@@ -1,15 +1,15 @@
-//! The building blocks every convolutional network here is made of, and the only place that calls convolution, batch
+//! The building blocks every network here is made of, and the only place that calls dense layers, convolution, batch
 //! norm, activation and pooling: faster operations for a device are plugged in here.
 
 use super::weights::Weights;
 use burn::module::Module;
 use burn::module::RunningState;
 use burn::nn::conv::Conv2d;
-use burn::nn::{BatchNorm, PaddingConfig2d};
+use burn::nn::{BatchNorm, Linear, PaddingConfig2d};
 use burn::tensor::module::avg_pool2d;
 use burn::tensor::ops::AvgPoolOptions;
 use burn::tensor::{Tensor, activation};
-use tares_kernels::{batch_norm_act, conv2d, scale_shift_act};
+use tares_kernels::{batch_norm_act, conv2d, relu_max_pool, scale_shift_act};
 
 /// What follows a linear operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,6 +87,14 @@ impl ConvBlock {
             None => self.activation.apply(output),
         }
     }
+
+    /// [`ConvBlock::forward`], then the maximum over 2×2 windows.
+    pub(crate) fn forward_pooled(&self, input: Tensor<4>) -> Tensor<4> {
+        match (&self.norm, self.activation) {
+            (None, Activation::Relu) => relu_max_pool(convolve(&self.conv, input)),
+            _ => max_pool(self.forward(input)),
+        }
+    }
 }
 
 /// Batch norm → ReLU → convolution: the pre-activation order of DenseNet.
@@ -120,6 +128,14 @@ impl NormRelu {
 
     pub(crate) fn forward(&self, input: Tensor<4>) -> Tensor<4> {
         normalise(&self.norm, input, Activation::Relu)
+    }
+}
+
+/// Dense layer → activation: `[batch, inputs]` to `[batch, outputs]`.
+pub(crate) fn dense(layer: &Linear, input: Tensor<2>, activation: Activation) -> Tensor<2> {
+    match &layer.bias {
+        Some(bias) => tares_kernels::dense(input, layer.weight.val(), bias.val(), activation.slope()),
+        None => activation.apply(layer.forward(input)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! [`Cnn9`]: the nine-layer network of the Co-teaching comparisons.
 
 use super::Classifier;
-use super::block::{Activation, ConvBlock, Window, global_average, max_pool};
+use super::block::{Activation, ConvBlock, Window, dense, global_average, max_pool};
 use super::dropout::ChannelDropout;
 use super::weights::Weights;
 use burn::module::Module;
@@ -58,12 +58,12 @@ impl Cnn9 {
 impl Classifier for Cnn9 {
     fn logits(&self, input: Tensor<4>) -> Tensor<2> {
         let [_, _, late] = self.stages(input);
-        self.head.forward(global_average(late))
+        dense(&self.head, global_average(late), Activation::Identity)
     }
 
     fn features(&self, input: Tensor<4>) -> (Vec<Tensor<2>>, Tensor<2>) {
         let taps = self.stages(input).map(global_average);
-        let logits = self.head.forward(taps[2].clone());
+        let logits = dense(&self.head, taps[2].clone(), Activation::Identity);
         (taps.into(), logits)
     }
 }

@@ -1,7 +1,7 @@
 //! [`DenseNet`]: DenseNet-BC, in which every layer sees the maps of all earlier layers of its block.
 
 use super::Classifier;
-use super::block::{Activation, ConvBlock, NormConv, NormRelu, Window, average_pool, global_average};
+use super::block::{Activation, ConvBlock, NormConv, NormRelu, Window, average_pool, dense, global_average};
 use super::weights::Weights;
 use burn::module::Module;
 use burn::nn::Linear;
@@ -75,12 +75,12 @@ impl DenseLayer {
 impl Classifier for DenseNet {
     fn logits(&self, input: Tensor<4>) -> Tensor<2> {
         let [_, _, last] = self.parts(input);
-        self.head.forward(global_average(last))
+        dense(&self.head, global_average(last), Activation::Identity)
     }
 
     fn features(&self, input: Tensor<4>) -> (Vec<Tensor<2>>, Tensor<2>) {
         let taps = self.parts(input).map(global_average);
-        let logits = self.head.forward(taps[2].clone());
+        let logits = dense(&self.head, taps[2].clone(), Activation::Identity);
         (taps.into(), logits)
     }
 }

@@ -1,12 +1,11 @@
 //! [`LeNet`]: LeNet-5 with today's activations; small enough for a laptop.
 
 use super::Classifier;
-use super::block::global_average;
-use super::block::{Activation, ConvBlock, Window, max_pool};
+use super::block::{Activation, ConvBlock, Window, dense, global_average};
 use super::weights::Weights;
 use burn::module::Module;
 use burn::nn::Linear;
-use burn::tensor::{Tensor, activation};
+use burn::tensor::Tensor;
 
 /// conv 5×5 (padding 2) 6 → pool → conv 5×5 16 → pool → dense 120 → 84 → K, with ReLU and maximum pooling.
 ///
@@ -38,23 +37,23 @@ impl LeNet {
     }
 
     fn last(&self, maps: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
-        let early = activation::relu(self.dense1.forward(maps.flatten::<2>(1, 3)));
-        let last = activation::relu(self.dense2.forward(early.clone()));
+        let early = dense(&self.dense1, maps.flatten::<2>(1, 3), Activation::Relu);
+        let last = dense(&self.dense2, early.clone(), Activation::Relu);
         (early, last)
     }
 }
 
 impl Classifier for LeNet {
     fn logits(&self, input: Tensor<4>) -> Tensor<2> {
-        let maps = max_pool(self.second.forward(max_pool(self.first.forward(input))));
-        self.head.forward(self.last(maps).1)
+        let maps = self.second.forward_pooled(self.first.forward_pooled(input));
+        dense(&self.head, self.last(maps).1, Activation::Identity)
     }
 
     fn features(&self, input: Tensor<4>) -> (Vec<Tensor<2>>, Tensor<2>) {
-        let first = max_pool(self.first.forward(input));
-        let second = max_pool(self.second.forward(first.clone()));
+        let first = self.first.forward_pooled(input);
+        let second = self.second.forward_pooled(first.clone());
         let (early, last) = self.last(second.clone());
-        let logits = self.head.forward(last.clone());
+        let logits = dense(&self.head, last.clone(), Activation::Identity);
         (vec![global_average(first), global_average(second), early, last], logits)
     }
 }

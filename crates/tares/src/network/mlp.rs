@@ -1,10 +1,11 @@
 //! [`Mlp`]: dense layers with ReLU between them.
 
 use super::Classifier;
+use super::block::{Activation, dense};
 use super::weights::Weights;
 use burn::module::Module;
 use burn::nn::Linear;
-use burn::tensor::{Tensor, activation};
+use burn::tensor::Tensor;
 
 /// A multi-layer perceptron: every hidden layer is dense → ReLU, the last layer is dense. Pictures are flattened.
 #[derive(Module, Debug)]
@@ -26,20 +27,20 @@ impl Mlp {
 impl Classifier for Mlp {
     fn logits(&self, input: Tensor<4>) -> Tensor<2> {
         let flat = input.flatten::<2>(1, 3);
-        let last = self.hidden.iter().fold(flat, |x, layer| activation::relu(layer.forward(x)));
-        self.head.forward(last)
+        let last = self.hidden.iter().fold(flat, |x, layer| dense(layer, x, Activation::Relu));
+        dense(&self.head, last, Activation::Identity)
     }
 
     fn features(&self, input: Tensor<4>) -> (Vec<Tensor<2>>, Tensor<2>) {
         let mut x = input.flatten::<2>(1, 3);
         let mut taps = Vec::with_capacity(self.hidden.len().max(1));
         for layer in &self.hidden {
-            x = activation::relu(layer.forward(x));
+            x = dense(layer, x, Activation::Relu);
             taps.push(x.clone());
         }
         if taps.is_empty() {
             taps.push(x.clone()); // a linear model sees its input
         }
-        (taps, self.head.forward(x))
+        (taps, dense(&self.head, x, Activation::Identity))
     }
 }

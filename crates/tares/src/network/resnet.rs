@@ -1,7 +1,7 @@
 //! [`ResNet`]: residual networks of basic blocks, in the form used for small pictures.
 
 use super::Classifier;
-use super::block::{Activation, ConvBlock, Window, global_average};
+use super::block::{Activation, ConvBlock, Window, dense, global_average};
 use super::weights::Weights;
 use burn::module::Module;
 use burn::nn::Linear;
@@ -70,7 +70,7 @@ impl BasicBlock {
 impl Classifier for ResNet {
     fn logits(&self, input: Tensor<4>) -> Tensor<2> {
         let maps = self.stages.iter().flatten().fold(self.stem.forward(input), |x, block| block.forward(x));
-        self.head.forward(global_average(maps))
+        dense(&self.head, global_average(maps), Activation::Identity)
     }
 
     fn features(&self, input: Tensor<4>) -> (Vec<Tensor<2>>, Tensor<2>) {
@@ -80,7 +80,7 @@ impl Classifier for ResNet {
             x = stage.iter().fold(x, |x, block| block.forward(x));
             taps.push(global_average(x.clone()));
         }
-        let logits = self.head.forward(taps[taps.len() - 1].clone());
+        let logits = dense(&self.head, taps[taps.len() - 1].clone(), Activation::Identity);
         (taps, logits)
     }
 }

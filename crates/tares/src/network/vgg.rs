@@ -1,7 +1,7 @@
 //! [`Vgg`]: plain stacks of 3×3 convolutions with batch norm, in the form used for small pictures.
 
 use super::Classifier;
-use super::block::{Activation, ConvBlock, Window, global_average, max_pool};
+use super::block::{Activation, ConvBlock, Window, dense, global_average, max_pool};
 use super::weights::Weights;
 use burn::module::Module;
 use burn::nn::Linear;
@@ -41,7 +41,7 @@ impl Vgg {
 impl Classifier for Vgg {
     fn logits(&self, input: Tensor<4>) -> Tensor<2> {
         let stage = |x, stage: &Vec<ConvBlock>| max_pool(stage.iter().fold(x, |x, block| block.forward(x)));
-        self.head.forward(global_average(self.stages.iter().fold(input, stage)))
+        dense(&self.head, global_average(self.stages.iter().fold(input, stage)), Activation::Identity)
     }
 
     fn features(&self, input: Tensor<4>) -> (Vec<Tensor<2>>, Tensor<2>) {
@@ -51,7 +51,7 @@ impl Classifier for Vgg {
             x = max_pool(stage.iter().fold(x, |x, block| block.forward(x)));
             taps.push(global_average(x.clone()));
         }
-        let logits = self.head.forward(taps[taps.len() - 1].clone());
+        let logits = dense(&self.head, taps[taps.len() - 1].clone(), Activation::Identity);
         (taps, logits)
     }
 }

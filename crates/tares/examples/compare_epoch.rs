@@ -1,0 +1,84 @@
+//! Our side of the cases `npcl-epoch…` of `compare/pytorch/run`: a whole epoch on demand, from the files to the test accuracy.
+//!
+//! `compare_epoch NETWORK DATA DIR` reads the IDX files of folder DATA once, and writes what the other side must share to DIR:
+//! `epoch.safetensors` (initial weights), `epoch.given` (the labels after symmetric noise of 0.5) and `epoch.order` (the rows in the order of
+//! the epoch), both as i64. Then it prints `ready`, and for every line on its input it reads the files again, corrupts, trains one epoch with NPCL
+//! through `fit`, tests, and prints `wall_ms cpu_ms objective accuracy`.
+
+use burn::tensor::Device;
+use std::io::{BufRead, Write};
+use std::path::Path;
+use std::time::Instant;
+use tares::method::Npcl;
+use tares::network::{Network, Weights};
+use tares::safetensors::to_safetensors;
+use tares::{Fit, Method, Plan, Schedule};
+use tares_core::{Dataset, Noise, stream};
+use tares_data::{LoadOptions, load};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const RATE: f64 = 0.5;
+
+fn main() {
+    tares::join_workers();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [network, data, directory] = arguments.as_slice() else {
+        eprintln!("usage: compare_epoch NETWORK DATA DIR");
+        std::process::exit(2);
+    };
+    let base = resident_mb();
+    let network: Network = network.parse().expect("a network of tares");
+    let plan = Plan { epochs: 1, schedule: Schedule::Constant, ..Plan::default() };
+    let method = Method::Npcl(Npcl { rate: Some(RATE), burn_in: 0, ..Npcl::default() });
+    share(&network, &plan, &read(data).0, Path::new(directory));
+    println!("ready {base:.1}");
+    for line in std::io::stdin().lock().lines() {
+        line.expect("a line");
+        let (wall, cpu) = (Instant::now(), processor_ms());
+        let (train, test) = read(data);
+        let fitted = Fit::new(&train, &method, &plan).test(&test).network(&network).expect("an epoch");
+        let (wall, cpu) = (wall.elapsed().as_secs_f64() * 1e3, processor_ms() - cpu);
+        let epoch = &fitted.epochs[0];
+        println!("{wall:.4} {cpu:.4} {} {}", epoch.train_loss, epoch.test_accuracy.expect("a test"));
+        std::io::stdout().flush().expect("an open output");
+    }
+}
+
+/// The training rows with half of their labels wrong, and the test rows.
+fn read(folder: &str) -> (Dataset, Dataset) {
+    let loaded = load(folder, &LoadOptions::default(), &mut |_| {}).expect("a folder of IDX files");
+    let noisy = Noise::Symmetric { rate: RATE }.corrupt(&loaded.train, 1).expect("noise");
+    (noisy.data, loaded.test.expect("test files"))
+}
+
+/// Writes initial weights, noisy labels and the order of the rows for the other side.
+fn share(network: &Network, plan: &Plan, train: &Dataset, directory: &Path) {
+    let mut weights = Weights::new(plan.seed, "weights", &Device::flex());
+    let network = network.build(train.shape(), train.classes(), &mut weights).expect("a shape that fits");
+    let mut order: Vec<i64> = (0..train.len() as i64).collect();
+    stream(plan.seed, "order/0").shuffle(&mut order);
+    let bytes = |values: &mut dyn Iterator<Item = i64>| values.flat_map(i64::to_le_bytes).collect::<Vec<u8>>();
+    let write = |name: &str, bytes: Vec<u8>| std::fs::write(directory.join(name), bytes).expect("a file written");
+    write("epoch.safetensors", to_safetensors(&network).expect("weights as bytes"));
+    write("epoch.given", bytes(&mut train.given().iter().map(|&label| i64::from(label))));
+    write("epoch.order", bytes(&mut order.into_iter()));
+}
+
+/// Megabytes of memory in use (Linux; elsewhere 0).
+fn resident_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
+}
+
+/// What the processors have given to all threads of this process so far, ms (Linux; elsewhere 0).
+fn processor_ms() -> f64 {
+    let given = |task: std::io::Result<std::fs::DirEntry>| -> Option<f64> {
+        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse().ok()
+    };
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
+    tasks.filter_map(given).sum::<f64>() / 1e6
+}
