@@ -8,12 +8,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import torch
 from networks import CASES
 
 # steps of one turn: long enough for the clock, short enough that a disturbance hits both sides
-STEPS = {"mlp": 40, "small-cnn": 8, "lenet": 20, "cnn9": 2, "cnn9-128": 1, "resnet18": 1}
+STEPS = {"mlp": 200, "small-cnn": 15, "lenet": 50, "cnn9": 2, "cnn9-128": 1, "resnet18": 1}
 # a turn of these is one whole epoch
 EPOCHS = {"npcl-epoch": "lenet", "npcl-epoch-mlp": "mlp:256-256"}
 FORMS = ["default", "channels_last", "compile"]
@@ -76,17 +77,15 @@ def truth(case, options, directory):
 def agree_on_steps(case, losses, exact):
     """Stops unless the losses of the first five steps agree; returns per side the largest distance from double precision.
 
-    Steps one and two must agree with every form of PyTorch to 1e-3, and all five with double precision, except where single
-    precision itself does not: Adam's first step is `lr · sign(gradient)`, so that a gradient that is rounding alone makes a step of full size
-    in one direction or the other. Then our side may be as far from double precision as the farthest form of PyTorch.
+    All five must be within 1e-3 of double precision, except where single precision itself does not come so near: Adam's first step is
+    `lr · sign(gradient)`, so that a gradient that is rounding alone makes a step of full size in one direction or the other. Then our side
+    may be as far from double precision as the farthest form of PyTorch, from the third step on.
     """
-    distance = lambda a, b, steps: max(abs(x - y) for x, y in zip(a[:steps], b[:steps]))
-    forms = [name for name in losses if name != "ours"]
-    apart = {name: distance(some, exact, 5) for name, some in losses.items()}
-    early = max(distance(losses["ours"], losses[form], 2) for form in forms)
-    allowed = max(1e-3, *(apart[form] for form in forms))
-    if early > 1e-3 or apart["ours"] > allowed:
-        sys.exit(f"{case}: {early:.1e} from PyTorch in two steps, {apart} from float64 in five: {losses}, {exact}")
+    distance = lambda a, steps: max(abs(x - y) for x, y in zip(a[:steps], exact[:steps]))
+    apart = {name: distance(some, 5) for name, some in losses.items()}
+    allowed = max(1e-3, *(apart[name] for name in losses if name != "ours"))
+    if distance(losses["ours"], 2) > 1e-3 or apart["ours"] > allowed:
+        sys.exit(f"{case}: distances from float64 in five steps {apart}, allowed {allowed:.1e}: {losses}, float64 {exact}")
     return apart
 
 
@@ -113,6 +112,7 @@ def compare(case, options, directory):
     for round in range(options.rounds):
         for k in range(len(turns)):
             name, side = turns[(k + round) % len(turns)]
+            time.sleep(0.3)  # PyTorch's threads spin for a while after their turn
             times[name].append(side.turn(STEPS.get(case, 1))[:2])
     rows = []
     wall, cpu = ({n: statistics.median(t[i] for t in v) for n, v in times.items()} for i in (0, 1))

@@ -15,7 +15,7 @@ from networks import LeNet, Mlp, read
 from peer import processor_ms, resident_mb
 
 NETWORKS = {"lenet": LeNet, "mlp:256-256": Mlp}
-RATE, BATCH, TEST_BATCH = 0.5, 128, 500
+RATE, BATCH, TEST_BATCH = 0.2, 128, 500
 
 
 def idx(folder, name):

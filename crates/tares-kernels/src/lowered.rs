@@ -319,13 +319,20 @@ impl Lanes for Raise<'_> {
 #[inline(always)]
 fn copy(into: &mut [f32], from: &[f32]) {
     let n = into.len();
-    let mut eight = |at: usize| into[at..at + 8].copy_from_slice(&from[at..at + 8]);
+    let mut eight = |at: usize| {
+        let from: &[f32; 8] = from[at..].first_chunk().expect("eight");
+        *into[at..].first_chunk_mut().expect("eight") = *from;
+    };
     if n >= 16 {
-        // two at a time, and the last ones twice
-        for at in (0..=n - 16).step_by(16).chain([n - 16]) {
+        // two at a time, the last ones twice
+        let mut at = 0;
+        while at + 16 < n {
             eight(at);
             eight(at + 8);
+            at += 16;
         }
+        eight(n - 16);
+        eight(n - 8);
     } else if n >= 8 {
         eight(0);
         eight(n - 8);
@@ -348,10 +355,14 @@ fn add(into: &mut [f32], from: &[f32]) {
             into[i] += from[i];
         }
     }
-    for i in 0..8 {
-        if i < few.len() {
-            few[i] += fewer[i];
+    let ((four, few), (more, fewer)) = (few.as_chunks_mut::<4>(), fewer.as_chunks::<4>());
+    for (into, from) in four.iter_mut().zip(more) {
+        for i in 0..4 {
+            into[i] += from[i];
         }
+    }
+    for i in 0..few.len().min(3) {
+        few[i] += fewer[i];
     }
 }
 

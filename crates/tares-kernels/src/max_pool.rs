@@ -157,50 +157,62 @@ mod cpu {
                 let rows = y.chunks_exact_mut(half).zip(which.chunks_exact_mut(half));
                 for ((y, which), x) in rows.zip(x.chunks_exact(2 * self.w)) {
                     let (upper, lower) = x.split_at(self.w);
-                    let done = largest::<8>(upper, lower, self.relu, y, which, 0);
-                    let done = largest::<4>(upper, lower, self.relu, y, which, done);
-                    largest::<1>(upper, lower, self.relu, y, which, done);
+                    in_eights(half, |at, eight| match eight {
+                        true => largest::<8, 16>(upper, lower, self.relu, at, y, which),
+                        false => largest::<1, 2>(upper, lower, self.relu, at, y, which),
+                    });
                 }
             }
         }
     }
 
-    /// `N` windows at a time from `start` on, without a branch; returns where it stopped.
+    /// Calls `work(start, true)` for groups of eight of `count` things, the last ones twice if need be; fewer than eight come
+    /// one by one, with `false`.
     #[inline(always)]
-    fn largest<const N: usize>(
+    fn in_eights(count: usize, mut work: impl FnMut(usize, bool)) {
+        if count < 8 {
+            (0..count).for_each(|at| work(at, false));
+            return;
+        }
+        (0..count / 8).for_each(|group| work(8 * group, true));
+        if count % 8 > 0 {
+            work(count - 8, true);
+        }
+    }
+
+    /// `N` windows from `at` on, without a branch; `M` is twice `N`.
+    #[inline(always)]
+    fn largest<const N: usize, const M: usize>(
         upper: &[f32],
         lower: &[f32],
         relu: bool,
+        at: usize,
         y: &mut [f32],
         which: &mut [u8],
-        start: usize,
-    ) -> usize {
-        let mut at = start;
-        while at + N <= y.len() {
-            let (u, l) = (&upper[2 * at..2 * (at + N)], &lower[2 * at..2 * (at + N)]);
-            let mut best: [f32; N] = std::array::from_fn(|i| u[2 * i]);
-            let mut place = [0u32; N];
-            let others: [[f32; N]; 3] = [
-                std::array::from_fn(|i| u[2 * i + 1]),
-                std::array::from_fn(|i| l[2 * i]),
-                std::array::from_fn(|i| l[2 * i + 1]),
-            ];
-            for (k, other) in others.iter().enumerate() {
-                for i in 0..N {
-                    // `max` would lose a NaN that `>` keeps once it is first; compare so that NaN wins, as in PyTorch
-                    let larger = (other[i] > best[i]) | other[i].is_nan();
-                    best[i] = if larger { other[i] } else { best[i] };
-                    place[i] = if larger { k as u32 + 1 } else { place[i] };
-                }
-            }
+    ) {
+        let [u, l] = [upper, lower].map(|row| row[2 * at..].first_chunk::<M>().expect("two values per window"));
+        let mut best: [f32; N] = std::array::from_fn(|i| u[2 * i]);
+        let mut place = [0u32; N];
+        let others: [[f32; N]; 3] = [
+            std::array::from_fn(|i| u[2 * i + 1]),
+            std::array::from_fn(|i| l[2 * i]),
+            std::array::from_fn(|i| l[2 * i + 1]),
+        ];
+        for (k, other) in others.iter().enumerate() {
             for i in 0..N {
-                let none = relu & (best[i] <= 0.0);
-                y[at + i] = if none { 0.0 } else { best[i] };
-                which[at + i] = if none { NOWHERE } else { place[i] as u8 };
+                // `max` would lose a NaN that `>` keeps once it is first; compare so that NaN wins, as in PyTorch
+                let larger = (other[i] > best[i]) | other[i].is_nan();
+                best[i] = if larger { other[i] } else { best[i] };
+                place[i] = if larger { k as u32 + 1 } else { place[i] };
             }
-            at += N;
         }
-        at
+        let y = y[at..].first_chunk_mut::<N>().expect("one value per window");
+        for i in 0..N {
+            let none = relu & (best[i] <= 0.0);
+            y[i] = if none { 0.0 } else { best[i] };
+            place[i] = if none { u32::from(NOWHERE) } else { place[i] };
+        }
+        *which[at..].first_chunk_mut::<N>().expect("one place per window") = place.map(|place| place as u8);
     }
 
     /// Some planes: each gradient to the place its value came from.
@@ -222,28 +234,32 @@ mod cpu {
                 let rows = dy.chunks_exact(half).zip(which.chunks_exact(half));
                 for ((dy, which), dx) in rows.zip(dx.chunks_exact_mut(2 * self.w)) {
                     let (upper, lower) = dx.split_at_mut(self.w);
-                    let done = spread::<8>(dy, which, upper, lower, 0);
-                    let done = spread::<4>(dy, which, upper, lower, done);
-                    spread::<1>(dy, which, upper, lower, done);
+                    in_eights(half, |at, eight| match eight {
+                        true => spread::<8, 16>(dy, which, at, upper, lower),
+                        false => spread::<1, 2>(dy, which, at, upper, lower),
+                    });
                 }
             }
         }
     }
 
-    /// `N` windows at a time from `start` on, without a branch; returns where it stopped.
+    /// `N` windows from `at` on, without a branch; `M` is twice `N`.
     #[inline(always)]
-    fn spread<const N: usize>(dy: &[f32], which: &[u8], upper: &mut [f32], lower: &mut [f32], start: usize) -> usize {
-        let mut at = start;
-        while at + N <= dy.len() {
-            let (u, l) = (&mut upper[2 * at..2 * (at + N)], &mut lower[2 * at..2 * (at + N)]);
-            let place: [u32; N] = std::array::from_fn(|i| u32::from(which[at + i]));
-            for i in 0..N {
-                let from = |k: u32| if place[i] == k { dy[at + i] } else { 0.0 };
-                (u[2 * i], u[2 * i + 1]) = (from(0), from(1));
-                (l[2 * i], l[2 * i + 1]) = (from(2), from(3));
+    fn spread<const N: usize, const M: usize>(
+        dy: &[f32],
+        which: &[u8],
+        at: usize,
+        upper: &mut [f32],
+        lower: &mut [f32],
+    ) {
+        let dy = dy[at..].first_chunk::<N>().expect("one value per window");
+        let which = which[at..].first_chunk::<N>().expect("one place per window");
+        let twice: [(u32, f32); M] = std::array::from_fn(|j| (u32::from(which[j / 2]), dy[j / 2]));
+        for (row, first) in [(upper, 0), (lower, 2)] {
+            let row = row[2 * at..].first_chunk_mut::<M>().expect("two values per window");
+            for j in 0..M {
+                row[j] = if twice[j].0 == first + (j as u32 & 1) { twice[j].1 } else { 0.0 };
             }
-            at += N;
         }
-        at
     }
 }

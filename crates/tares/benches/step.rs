@@ -34,7 +34,7 @@ struct Case {
 const CASES: [Case; 3] = [
     Case { name: "mlp", network: "mlp:256-256", channels: 1, side: 28, batch: 128, rounds: 200 },
     Case { name: "lenet", network: "lenet", channels: 1, side: 28, batch: 128, rounds: 60 },
-    Case { name: "cnn9", network: "cnn9", channels: 3, side: 32, batch: 32, rounds: 5 },
+    Case { name: "cnn9", network: "cnn9", channels: 3, side: 32, batch: 32, rounds: 25 },
 ];
 
 fn main() {
