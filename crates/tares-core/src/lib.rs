@@ -16,6 +16,7 @@ pub mod risk;
 pub mod select;
 pub mod stream;
 pub mod surrogate;
+mod widest;
 
 pub use curriculum::{Curriculum, Threshold};
 pub use dataset::{Dataset, Features, Label, Row, Shape};

@@ -1,9 +1,10 @@
 //! The first pass: are these probabilities, and do they look out-of-sample? Everything later relies on it.
 
 use super::glance::Glance;
-use super::probabilities::{Number, Probabilities, first_choice, fold};
+use super::probabilities::{Block, Number, Probabilities, first_choice, fold};
 use crate::dataset::Label;
 use crate::error::{Error, Result, same_length};
+use crate::widest::{Work, widest};
 
 /// How far a row's sum may be from 1. Half-precision files with 1000 classes need this much.
 const SUM_TOLERANCE: f64 = 5e-3;
@@ -39,9 +40,7 @@ impl Overview {
             given,
             || Tally::new(probs.classes()),
             |tally, block| {
-                block.rows().for_each(|(index, label, row)| {
-                    tally.add(index, label, row);
-                });
+                widest(CountBlock { tally, block });
                 Ok(())
             },
             |tally| {
@@ -81,6 +80,22 @@ impl Overview {
             said.push(format!("{few} classes have fewer than 5 rows: their suspects are guesses"));
         }
         said
+    }
+}
+
+struct CountBlock<'a, R> {
+    tally: &'a mut Tally,
+    block: &'a Block<'a, R>,
+}
+
+impl<R: Number> Work for CountBlock<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (index, label, row) in self.block.rows() {
+            self.tally.add(index, label, row);
+        }
     }
 }
 
@@ -125,22 +140,28 @@ impl Tally {
     }
 
     /// Takes up a row; what a glance at it says, and whether the given label is the classifier's first choice.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add<R: Number>(&mut self, index: usize, label: Label, row: &[R]) -> (Glance, bool) {
+        let (class, glance) = (label as usize, Glance::of(row));
+        let agrees = class < row.len() && glance.top <= row[class].narrow() && first_choice(row, class);
+        self.count(index, label, row, glance, agrees);
+        (glance, agrees)
+    }
+
+    /// Takes up a row that was looked at.
+    #[inline(always)]
+    pub(crate) fn count<R: Number>(&mut self, index: usize, label: Label, row: &[R], glance: Glance, agrees: bool) {
         let class = label as usize;
-        let glance = Glance::of(row);
         // Written so that what is not a number goes the long way as well.
         let fine = glance.low >= 0.0 && glance.top <= 1.0 && (glance.sum - 1.0).abs() <= SURELY_FINE;
         let fine = fine && class < row.len();
         if !fine && !self.examine(index, label, row) {
-            return (glance, true);
+            return;
         }
-        let agrees = glance.top <= row[class].narrow() && first_choice(row, class);
         self.counts[class] += 1;
         self.sums[class] += row[class].into();
         self.disagreements += usize::from(!agrees);
         self.confidence += f64::from(glance.top);
-        (glance, agrees)
     }
 
     /// Finds what is wrong with a row; whether it can be counted at all.

@@ -23,16 +23,16 @@ pub(crate) struct Glance {
 }
 
 impl Glance {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn of<R: Number>(row: &[R]) -> Self {
         let (mut sums, mut tops, mut lows) = ([0.0; LANES], [f32::NEG_INFINITY; LANES], [f32::INFINITY; LANES]);
         let (chunks, rest) = row.as_chunks::<LANES>();
         for chunk in chunks {
-            let values: Lanes = chunk.map(Number::narrow);
             for lane in 0..LANES {
-                sums[lane] += values[lane];
-                tops[lane] = larger(tops[lane], values[lane]);
-                lows[lane] = smaller(lows[lane], values[lane]);
+                let value = chunk[lane].narrow();
+                sums[lane] += value;
+                tops[lane] = larger(tops[lane], value);
+                lows[lane] = smaller(lows[lane], value);
             }
         }
         for (lane, value) in rest.iter().enumerate() {
@@ -46,19 +46,19 @@ impl Glance {
 }
 
 /// The classes from `16 · chunk` on, as lanes; `fill` where there are no more.
-#[inline]
+#[inline(always)]
 pub(crate) fn lanes<R: Number>(row: &[R], chunk: usize, fill: f32) -> Lanes {
     let part = &row[chunk * LANES..];
     let mut values = [fill; LANES];
     match part.first_chunk::<LANES>() {
-        Some(whole) => values = whole.map(Number::narrow),
+        Some(whole) => (0..LANES).for_each(|lane| values[lane] = whole[lane].narrow()),
         None => values.iter_mut().zip(part).for_each(|(to, from)| *to = from.narrow()),
     }
     values
 }
 
 /// Lane by lane, then halves upon halves: always in the same order.
-#[inline]
+#[inline(always)]
 pub(crate) fn across(mut values: Lanes, join: impl Fn(f32, f32) -> f32) -> f32 {
     let mut width = LANES / 2;
     while width > 0 {

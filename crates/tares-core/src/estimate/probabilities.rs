@@ -14,11 +14,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A number as it is kept: `f32` or `f64`, and no other.
 pub trait Number: Copy + Default + PartialOrd + Into<f64> + Send + Sync + sealed::Passes + 'static {
+    /// Whether 32 bits are all it has.
+    const NARROW: bool;
     /// The nearest 32-bit number.
     fn narrow(self) -> f32;
 }
 
 impl Number for f32 {
+    const NARROW: bool = true;
     #[inline(always)]
     fn narrow(self) -> f32 {
         self
@@ -26,6 +29,7 @@ impl Number for f32 {
 }
 
 impl Number for f64 {
+    const NARROW: bool = false;
     #[inline(always)]
     fn narrow(self) -> f32 {
         self as f32
@@ -329,14 +333,14 @@ pub(crate) fn largest<R: Number>(row: &[R]) -> (usize, R) {
 }
 
 /// Whether the largest entry is at `class`; the first one counts when several are equal.
-#[inline]
+#[inline(always)]
 pub(crate) fn first_choice<R: Number>(row: &[R], class: usize) -> bool {
     let own = row[class];
     !any(&row[..class], |value| value >= own) && !any(&row[class + 1..], |value| value > own)
 }
 
 /// Whether `is` holds for any value; sixteen are looked at before it is asked.
-#[inline]
+#[inline(always)]
 fn any<R: Number>(values: &[R], is: impl Fn(R) -> bool) -> bool {
     let (chunks, rest) = values.as_chunks::<16>();
     chunks.iter().any(|chunk| chunk.iter().fold(false, |found, &value| found | is(value)))
