@@ -77,25 +77,26 @@ def truth(case, options, directory):
 def agree_on_steps(case, losses, exact):
     """Stops unless the losses of the first five steps agree; returns per side the largest distance from double precision.
 
-    All five must be within 1e-3 of double precision, except where single precision itself does not come so near: Adam's first step is
-    `lr · sign(gradient)`, so that a gradient that is rounding alone makes a step of full size in one direction or the other. Then our side
-    may be as far from double precision as the farthest form of PyTorch, from the third step on.
+    The first must be within 1e-4 of double precision and all five within 1e-3, except where single precision itself does not come so near:
+    Adam's first step is `lr · sign(gradient)`, so that a gradient that is rounding alone makes a step of full size in one direction or the
+    other. Then our side may be as far from double precision as the farthest form of PyTorch.
     """
     distance = lambda a, steps: max(abs(x - y) for x, y in zip(a[:steps], exact[:steps]))
     apart = {name: distance(some, 5) for name, some in losses.items()}
     allowed = max(1e-3, *(apart[name] for name in losses if name != "ours"))
-    if distance(losses["ours"], 2) > 1e-3 or apart["ours"] > allowed:
+    if distance(losses["ours"], 1) > 1e-4 or apart["ours"] > allowed:
         sys.exit(f"{case}: distances from float64 in five steps {apart}, allowed {allowed:.1e}: {losses}, float64 {exact}")
     return apart
 
 
 def agree_on_epochs(case, results):
-    """Stops unless objective (to 1 %) and accuracy (to 1 point) of the epoch agree; returns per side the distance of accuracies."""
-    objective, accuracy = results["ours"]
-    for form, (theirs, right) in results.items():
-        if abs(theirs / objective - 1) > 0.01 or abs(right - accuracy) > 0.01:
-            sys.exit(f"{case}: objective and accuracy differ from PyTorch's {form}: {results}")
-    return {form: abs(right - accuracy) for form, (_, right) in results.items()}
+    """Stops unless objective and accuracy of the epoch agree to 0.01 or as well as PyTorch's own forms do among each other: after hundreds of
+    steps the last bit of the first decides much. Returns per side the distance of accuracies from ours."""
+    for what, ours, theirs in zip(("objective", "accuracy"), results["ours"], zip(*(v for n, v in results.items() if n != "ours"))):
+        room = max(0.01, max(theirs) - min(theirs))
+        if not min(theirs) - room <= ours <= max(theirs) + room:
+            sys.exit(f"{case}: {what} {ours} is not within {room} of PyTorch's: {results}")
+    return {form: abs(right - results["ours"][1]) for form, (_, right) in results.items()}
 
 
 def compare(case, options, directory):

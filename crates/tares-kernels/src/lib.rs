@@ -1,14 +1,17 @@
 //! Convolution, batch norm and other operations at the speed of the CPU, as a plug-in for Burn.
 //!
 //! ```text
-//! conv2d.rs, batch_norm.rs,       the operations: ordinary tensors in and out, any device; the first row differentiable
-//! max_pool.rs; scale_shift.rs,
-//! adam.rs
+//! conv2d.rs, dense.rs,            the operations: ordinary tensors in and out, any device; those of the first two rows
+//! batch_norm.rs, max_pool.rs;     differentiable
+//! scale_shift.rs, adam.rs
+//! workers.rs                      the calling thread as one of the workers
 //!   cpu.rs                        Burn's CPU tensors as slices
 //!   convolve.rs                   which algorithm computes a convolution
 //!     lowered.rs                  any kernel, stride, padding: columns and a matrix product
 //!     winograd.rs, winograd/      3×3 with stride 1: a quarter of the multiplications
+//!   layer.rs                      dense layer + leaky ReLU
 //!   normalise.rs                  batch norm + leaky ReLU
+//!   parallel.rs                   tasks on all threads, with little waiting
 //!   lane.rs, scratch.rs, sum.rs   sixteen floats; working memory that is reused; sums in a fixed order
 //!   raw.rs                        the only `unsafe`: the call of `gemm`, vector instructions chosen at run time
 //! ```
