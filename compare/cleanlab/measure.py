@@ -1,13 +1,14 @@
-"""Measures one case: ours and cleanlab in turns, three times each (once when it is long); medians. See `run`."""
-import csv, os, resource, statistics, subprocess, sys, tempfile, time
+"""Measures one case: ours and cleanlab in turns, five times each (once when it is long); medians. See `run`."""
+import csv, os, shutil, statistics, subprocess, sys, tempfile, time
 
 case, folder, tares = sys.argv[1:4]
 p, y = f"{folder}/{case}.p.npy", f"{folder}/{case}.y.npy"
 peer_wanted = case != "large" or os.environ.get("PEER_LARGE")
-turns = 1 if case == "large" else 3
+turns = {"million": 5, "large": 1}.get(case, 3)
 
 def ours(out, *more):
-    """(seconds, megabytes) of the whole program; peak as the system counts it."""
+    """(seconds, megabytes) of the whole program into a new folder; peak as the system counts it."""
+    shutil.rmtree(out, ignore_errors=True)
     code = ("import resource, subprocess, sys, time; t = time.perf_counter();"
             "r = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); t = time.perf_counter() - t;"
             "assert r.returncode == 0, r.returncode;"
@@ -32,18 +33,29 @@ with tempfile.TemporaryDirectory() as scratch:
     open(script, "w").write(PEER)
     flags = f"{scratch}/flags.npy"
     mine, theirs = [], []
+    calls = []
     for _ in range(turns):
         mine.append(ours(f"{scratch}/out"))
+        if os.environ.get("TARES_BENCH"):
+            said = subprocess.check_output([os.environ["TARES_BENCH"], p, y, "posterior", "3"], text=True)
+            calls.append([statistics.median(float(line.split(",")[1]) for line in said.splitlines()[1:])])
         if peer_wanted:
+            start = time.perf_counter()
             said = subprocess.check_output([sys.executable, script, p, y, flags]).split()
-            theirs.append([float(x) for x in said[-2:]])  # it may print advice of its own before
+            whole = time.perf_counter() - start
+            theirs.append([float(x) for x in said[-2:]] + [whole])  # it may print advice of its own before
     middle = lambda runs, k: statistics.median(run[k] for run in runs)
-    row = [case, f"{middle(mine, 0):.2f}"]
+    row = [case, f"{middle(mine, 0):.3f}"]
     if peer_wanted:
         row += [f"{middle(theirs, 0):.2f}", f"{middle(theirs, 0) / middle(mine, 0):.1f}", f"{middle(mine, 1):.0f}", f"{middle(theirs, 1):.0f}"]
     else:
         row += ["", "", f"{middle(mine, 1):.0f}", ""]
     print(",".join(row), flush=True)
+    if peer_wanted and calls:
+        call, whole = middle(calls, 0), middle(theirs, 2)
+        print(f"{case}: program against program (both start, read, write) {middle(mine, 0):.3f} s, {whole:.2f} s: "
+              f"{whole / middle(mine, 0):.1f}; call against call (ours reads the file, the peer has it in memory) "
+              f"{call:.3f} s, {middle(theirs, 0):.2f} s: {middle(theirs, 0) / call:.1f}", file=sys.stderr, flush=True)
     if peer_wanted:
         import numpy as np
         seconds, megabytes = ours(f"{scratch}/out", "--method", "confident", "--gallery", "1")

@@ -3,10 +3,12 @@
 use crate::failure::{Failure, Outcome};
 use crate::files::write_whole;
 use crate::report::escape::csv_text;
+use crate::terminal::plain;
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
 use tares_core::{Dataset, Label};
+use tares_data::label_tables::{self, SuspectLine};
 
 /// Above this many rows the full list of labels is an NPY array: a table of them would be read by nobody.
 const MOST_TABLE_ROWS: usize = 5_000_000;
@@ -34,6 +36,11 @@ impl Names<'_> {
         self.data.map_or_else(|| index.to_string(), |data| data.id(index))
     }
 
+    /// Whether rows have names of their own.
+    pub fn has_ids(&self) -> bool {
+        self.data.is_some_and(Dataset::has_ids)
+    }
+
     /// All class names.
     pub fn all(&self) -> Vec<String> {
         (0..self.classes as Label).map(|label| self.class(label)).collect()
@@ -51,8 +58,59 @@ pub struct Finding {
     pub suggested: Label,
     /// Quality of the given label, 0 (certainly wrong) to 1.
     pub score: f64,
-    /// Why, in words.
-    pub reason: String,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a label is suspected.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reason {
+    /// What the classifier says.
+    Probabilities {
+        /// Its probability of the given label.
+        given: f64,
+        /// Its probability of the suggested one.
+        suggested: f64,
+    },
+    /// What the training history says.
+    Margin {
+        /// The mean margin over epochs.
+        mean: f64,
+        /// How often the curriculum kept the row …
+        kept: f64,
+        /// … of how many times.
+        seen: f64,
+    },
+}
+
+impl Finding {
+    /// The reason in words.
+    pub fn reason(&self, names: Names<'_>) -> String {
+        match self.reason {
+            Reason::Probabilities { given, suggested } => format!(
+                "classifier says {} {:.1} % and {} {:.1} %",
+                plain(&names.class(self.suggested)),
+                100.0 * suggested,
+                plain(&names.class(self.given)),
+                100.0 * given
+            ),
+            Reason::Margin { mean, kept, seen } => {
+                format!("mean margin {mean:.2} over training; kept {kept} of {seen} times")
+            }
+        }
+    }
+
+    fn line(&self) -> Option<SuspectLine> {
+        let Reason::Probabilities { given, suggested } = self.reason else { return None };
+        Some(SuspectLine {
+            index: self.index,
+            given: self.given,
+            suggested: self.suggested,
+            score: self.score,
+            given_probability: given,
+            suggested_probability: suggested,
+        })
+    }
 }
 
 /// `summary.json`.
@@ -78,6 +136,9 @@ pub struct Summary {
     pub per_class: Vec<ClassSummary>,
     /// What should be read before the numbers are trusted.
     pub warnings: Vec<String>,
+    /// The noise rate by the labels of nearest rows, if features were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<NeighbourSummary>,
     /// Compared with the truth, if it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against_truth: Option<AgainstTruth>,
@@ -94,6 +155,17 @@ pub struct ClassSummary {
     pub suspects: usize,
     /// Suspects with another label that should probably have this one.
     pub missing: usize,
+}
+
+/// The noise rate by the labels of nearest rows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct NeighbourSummary {
+    /// Rows whose neighbours were looked for.
+    pub rows: usize,
+    /// The part of wrong labels, if rows side by side are of one class.
+    pub noise_rate: f64,
+    /// Where it lies.
+    pub noise_rate_band: (f64, f64),
 }
 
 /// How good the suspects were.
@@ -122,6 +194,15 @@ pub struct AgainstTruth {
 /// # Errors
 /// The file cannot be written.
 pub fn write_suspects(path: &Path, names: Names<'_>, findings: &[Finding]) -> Outcome<()> {
+    let id = |index: usize| cell(&names.row(index));
+    let id: Option<&(dyn Fn(usize) -> String + Sync)> = if names.has_ids() { Some(&id) } else { None };
+    let classes = names.all();
+    // Names that need care go the long way.
+    if classes.iter().all(|name| cell(name) == *name && plain(name) == *name)
+        && let Some(lines) = findings.iter().map(Finding::line).collect::<Option<Vec<SuspectLine>>>()
+    {
+        return Ok(label_tables::write_suspects(path, &classes, &lines, id)?);
+    }
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut write = |fields: [&str; 6]| writer.write_record(fields).map_err(Failure::new);
     write(["index", "id", "given", "suggested", "score", "reason"])?;
@@ -132,7 +213,7 @@ pub fn write_suspects(path: &Path, names: Names<'_>, findings: &[Finding]) -> Ou
             &csv_text(&names.class(finding.given)),
             &csv_text(&names.class(finding.suggested)),
             &format!("{:.6}", finding.score),
-            &finding.reason,
+            &finding.reason(names),
         ])?;
     }
     write_whole(path, &writer.into_inner().map_err(Failure::new)?)
@@ -152,29 +233,13 @@ pub fn write_labels(
     let mut suggested = given.to_vec();
     findings.iter().for_each(|finding| suggested[finding.index] = finding.suggested);
     if given.len() > MOST_TABLE_ROWS {
-        let bytes: Vec<u8> = suggested.iter().flat_map(|label| label.to_le_bytes()).collect();
-        let file = tares_data::npy::encode("'<u4'", &[suggested.len()], &bytes);
-        write_whole(&directory.join("labels-suggested.npy"), &file)?;
+        tares_data::npy::write_labels(&directory.join("labels-suggested.npy"), &suggested)?;
         return Ok("labels-suggested.npy");
     }
     let classes: Vec<String> = names.all().iter().map(|name| cell(name)).collect();
-    let mut text = Vec::with_capacity(given.len() * 12);
-    text.extend_from_slice(b"index,id,given,suggested\n");
-    let named = names.data.is_some_and(Dataset::has_ids);
-    for (index, (old, new)) in given.iter().zip(&suggested).enumerate() {
-        number(&mut text, index);
-        text.push(b',');
-        match named {
-            true => text.extend_from_slice(cell(&names.row(index)).as_bytes()),
-            false => number(&mut text, index),
-        }
-        for label in [old, new] {
-            text.push(b',');
-            text.extend_from_slice(classes[*label as usize].as_bytes());
-        }
-        text.push(b'\n');
-    }
-    write_whole(&directory.join("labels-suggested.csv"), &text)?;
+    let id = |index: usize| cell(&names.row(index));
+    let id: Option<&(dyn Fn(usize) -> String + Sync)> = if names.has_ids() { Some(&id) } else { None };
+    label_tables::write_labels(&directory.join("labels-suggested.csv"), &classes, given, &suggested, id)?;
     Ok("labels-suggested.csv")
 }
 
@@ -185,22 +250,6 @@ fn cell(text: &str) -> String {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text.to_string(),
     }
-}
-
-/// Appends a number; the formatting machinery would take most of the time of a table of a million rows.
-fn number(text: &mut Vec<u8>, value: usize) {
-    if value < 10 {
-        text.push(b'0' + value as u8);
-        return;
-    }
-    let mut digits = [0u8; 20];
-    let (mut at, mut rest) = (digits.len(), value);
-    while rest > 0 {
-        at -= 1;
-        digits[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    text.extend_from_slice(&digits[at..]);
 }
 
 /// Writes `summary.json`.
@@ -216,15 +265,6 @@ pub fn write_summary(path: &Path, summary: &Summary) -> Outcome<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_written_as_people_write_them() {
-        for value in [0, 7, 10, 1234567890, usize::MAX] {
-            let mut text = Vec::new();
-            number(&mut text, value);
-            assert_eq!(String::from_utf8(text).unwrap(), value.to_string());
-        }
-    }
 
     #[test]
     fn cells_with_commas_and_quotes_are_quoted() {

@@ -1,6 +1,6 @@
 //! A finished run, looked at for wrong labels: the margins of its training history.
 
-use crate::audit_files::{ClassSummary, Finding, Summary};
+use crate::audit_files::{ClassSummary, Finding, Reason, Summary};
 use crate::command::source;
 use crate::failure::{Failure, Outcome};
 use crate::record::RunRecord;
@@ -81,10 +81,7 @@ impl RunHistory {
                 given: self.given[index],
                 suggested: self.predicted[index],
                 score: scores[index],
-                reason: format!(
-                    "mean margin {:.2} over training; kept {} of {} times",
-                    self.margins[index], self.kept[index], self.seen[index]
-                ),
+                reason: Reason::Margin { mean: self.margins[index], kept: self.kept[index], seen: self.seen[index] },
             })
             .collect();
         let k = self.classes.len();
@@ -120,6 +117,7 @@ impl RunHistory {
             suspects: findings.len(),
             per_class,
             warnings: Vec::new(),
+            neighbours: None,
             against_truth: None,
         };
         Ok((findings, summary, scores))

@@ -115,6 +115,27 @@ fn csv_and_parquet_say_the_same_as_npy() {
 }
 
 #[test]
+fn features_give_a_second_opinion() {
+    let folder = tempfile::tempdir().unwrap();
+    let (y, p, t, _) = arrays(folder.path());
+    let (features, out) = (folder.path().join("f.npy"), folder.path().join("out"));
+    // Three clusters, one per true class (rows go 0, 1, 2, 0, …).
+    let mut draw = stream(2, "features");
+    let values: Vec<f32> =
+        (0..6000).map(|i| [0.0, 9.0, 18.0][i / 2 % 3] * (i % 2) as f32 + draw.normal() as f32).collect();
+    write_f32(&features, &[3000, 2], &values);
+    let ask = ["audit", "--labels", path(&y), "--probs", path(&p), "--out", path(&out), "--truth", path(&t)];
+    let (said, _) = tares(&[&ask[..], &["--features", path(&features)]].concat()).ends(1);
+    assert!(said.contains("neighbours  0.") && said.contains("labels of nearest rows"), "{said}");
+    let summary: serde_json::Value = serde_json::from_slice(&fs::read(out.join("summary.json")).unwrap()).unwrap();
+    let (rate, truth) = (&summary["neighbours"]["noise_rate"], &summary["against_truth"]["noise_rate"]);
+    assert!((rate.as_f64().unwrap() - truth.as_f64().unwrap()).abs() < 0.03, "{rate} for {truth}");
+    write_f32(&features, &[1500, 4], &values);
+    let said = tares(&[&ask[..], &["--features", path(&features)]].concat()).fails(2);
+    assert!(said.contains("3000") && said.contains("1500"), "{said}");
+}
+
+#[test]
 fn bad_input_is_refused_with_the_place_and_the_way_out() {
     let folder = tempfile::tempdir().unwrap();
     let (y, p, t, _) = arrays(folder.path());

@@ -11,7 +11,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// The operating system's: no such folder, no permission, no space.
-pub fn write(path: &Path, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+pub fn write(path: &Path, content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
     let failed = |source| DataError::io(path, "write", source);
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -21,6 +21,7 @@ mod found;
 pub mod from_bytes;
 mod human;
 pub mod idx;
+pub mod label_tables;
 mod load;
 mod locate;
 pub mod npy;

@@ -459,6 +459,23 @@ pub fn encode(descr: &str, shape: &[usize], elements: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Writes labels as an array of `<u4`, with no second copy of them in memory.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_labels(path: &Path, labels: &[u32]) -> Result<()> {
+    crate::atomic::write(path, |out| {
+        out.write_all(&header_bytes("'<u4'", &[labels.len()]))?;
+        let mut bytes = Vec::with_capacity(1 << 18);
+        for part in labels.chunks(1 << 16) {
+            bytes.clear();
+            bytes.extend(part.iter().flat_map(|label| label.to_le_bytes()));
+            out.write_all(&bytes)?;
+        }
+        Ok(())
+    })
+}
+
 /// The header of an NPY file.
 pub(crate) fn header_bytes(descr: &str, shape: &[usize]) -> Vec<u8> {
     let sizes = match shape {

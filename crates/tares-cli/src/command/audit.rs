@@ -4,7 +4,8 @@ use super::Exit;
 use super::plan::Training;
 use super::source::{Reading, load};
 use crate::audit_files::{
-    AgainstTruth, ClassSummary, Finding, Names, Summary, write_labels, write_summary, write_suspects,
+    AgainstTruth, ClassSummary, Finding, Names, NeighbourSummary, Reason, Summary, write_labels, write_summary,
+    write_suspects,
 };
 use crate::failure::{Failure, Outcome};
 use crate::files::{create_directory, write_whole};
@@ -18,9 +19,10 @@ use std::path::{Path, PathBuf};
 use tares::evaluate::cross_validated_probabilities;
 use tares::{Control, Method as TrainingMethod, Network, Plan};
 use tares_core::audit::{Audit as Audited, Score, audit_ranked};
-use tares_core::estimate::{Method, Normalised, Probabilities, Table};
+use tares_core::estimate::{Method, Normalised, Probabilities, Table, neighbours};
 use tares_core::metric::{Retrieval, auroc, average_precision};
-use tares_core::{Dataset, Label};
+use tares_core::{Dataset, Label, Shape};
+use tares_data::npy::Stored;
 use tares_data::{LoadOptions, Preparation};
 
 /// Find wrong labels
@@ -35,6 +37,7 @@ use tares_data::{LoadOptions, Preparation};
   tares audit --labels y.npy --probs p.npy --out DIR        any model's out-of-sample probabilities
   tares audit flowers.csv --label species --probs p.csv     the same, with the rows to look at
   tares audit runs/flowers-npcl                             a finished run, from its training history
+  tares audit --labels y.npy --probs p.npy --features f.npy a second estimate of the noise, from a network's features
 
 Labels beside --probs are numbers 0..K-1; probabilities are N x K in .npy, .csv or .parquet.
 Exit codes: 0 no suspects (or --exit-zero), 1 suspects, 2 failure.")]
@@ -48,6 +51,9 @@ pub struct Audit {
     /// The true labels, to see how good the audit is
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
+    /// A network's features of the rows, N x D in .npy: a second opinion on the noise rate, from the labels of nearest rows
+    #[arg(long, value_name = "FILE")]
+    features: Option<PathBuf>,
     /// Where to write [default: audits/NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -94,12 +100,15 @@ impl Audit {
     /// Labels or probabilities that cannot be read or don't fit each other; a directory that cannot be written.
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
         let out = self.out.clone().unwrap_or_else(|| self.default_out());
-        let (report, rows) = match (&self.probs, &self.data) {
+        let (mut report, rows) = match (&self.probs, &self.data) {
             (Some(path), _) => self.of_probabilities(path, screen)?,
             (None, Some(place)) if Path::new(place).join("manifest.json").is_file() => self.of_run(place, screen)?,
             (None, Some(source)) => self.of_data(source, screen)?,
             (None, None) => return Err(Failure::new("name data, a run, or --probs with --labels")),
         };
+        if let Some(path) = &self.features {
+            report.summary.neighbours = Some(from_neighbours(path, &rows, report.summary.classes.len())?);
+        }
         report.summary.warnings.iter().for_each(|warning| screen.warning(warning));
         create_directory(&out)?;
         let names = rows.names(report.summary.classes.len());
@@ -259,6 +268,34 @@ impl Audit {
     }
 }
 
+/// The noise rate by the labels of rows that lie side by side.
+fn from_neighbours(path: &Path, rows: &Rows, classes: usize) -> Outcome<NeighbourSummary> {
+    let stored = Stored::open(path)?;
+    let fail = |problem: String| Failure::new(format!("{}: {problem}", path.display()));
+    if stored.header().shape.len() != 2 || !stored.header().kind.is_number() {
+        return Err(fail("features must be numbers, rows x features".to_owned()));
+    }
+    if stored.rows() != rows.given.len() {
+        return Err(fail(format!(
+            "features must have a row for each of the {} labels, got {}",
+            rows.given.len(),
+            stored.rows()
+        )));
+    }
+    // Only the rows that are compared are read.
+    let chosen: Vec<usize> = (0..stored.rows()).step_by(stored.rows().div_ceil(neighbours::MOST_ROWS).max(1)).collect();
+    let mut values = vec![0f32; chosen.len() * stored.columns()];
+    for (row, &index) in values.chunks_exact_mut(stored.columns()).zip(&chosen) {
+        stored.read_rows(index, row)?;
+    }
+    let given = chosen.iter().map(|&index| rows.given[index]).collect::<Vec<Label>>();
+    let names: Vec<String> = (0..classes).map(|class| class.to_string()).collect();
+    let data = Dataset::new(values, Shape::Flat(stored.columns()), given, names)
+        .map_err(|error| Failure::from(error).within(path.display()))?;
+    let found = neighbours::from_features(&data)?;
+    Ok(NeighbourSummary { rows: chosen.len(), noise_rate: found.rate, noise_rate_band: found.band })
+}
+
 /// Rows that don't sum to 1 can be mended here.
 fn normalisable(failure: Failure, path: &Path) -> Failure {
     let text = failure.to_string();
@@ -290,7 +327,7 @@ impl Rows {
                     given: finding.given,
                     suggested: finding.suggested,
                     score: finding.score,
-                    reason: finding.reason.clone(),
+                    reason: finding.reason(names),
                     picture,
                     values,
                 })
@@ -307,7 +344,6 @@ struct Report {
 
 impl Report {
     fn of(audited: &Audited, names: Names<'_>, method: Method, origin: String) -> Self {
-        let percent = |p: f64| format!("{:.1} %", 100.0 * p);
         let findings: Vec<Finding> = audited
             .suspects
             .iter()
@@ -316,13 +352,10 @@ impl Report {
                 given: suspect.given,
                 suggested: suspect.suggested,
                 score: suspect.score,
-                reason: format!(
-                    "classifier says {} {} and {} {}",
-                    plain(&names.class(suspect.suggested)),
-                    percent(suspect.suggested_probability),
-                    plain(&names.class(suspect.given)),
-                    percent(suspect.given_probability)
-                ),
+                reason: Reason::Probabilities {
+                    given: suspect.given_probability,
+                    suggested: suspect.suggested_probability,
+                },
             })
             .collect();
         let per_class = audited.per_class.iter().enumerate().map(|(class, quality)| ClassSummary {
@@ -342,6 +375,7 @@ impl Report {
             suspects: findings.len(),
             per_class: per_class.collect(),
             warnings: audited.overview.warnings(),
+            neighbours: None,
             against_truth: None,
         };
         Self { summary, findings }
@@ -386,6 +420,9 @@ fn print(summary: &Summary, out: &Path, labels: &str, screen: &Screen) -> Outcom
     screen.line(format!("rows        {} in {} classes", summary.rows, summary.classes.len()))?;
     screen
         .line(format!("noise rate  {:.4} (between {low:.4} and {high:.4}; {})", summary.noise_rate, summary.method))?;
+    if let Some(NeighbourSummary { noise_rate, noise_rate_band: (low, high), .. }) = summary.neighbours {
+        screen.line(format!("neighbours  {noise_rate:.4} (between {low:.4} and {high:.4}; labels of nearest rows)"))?;
+    }
     screen.line(format!("suspects    {} ({:.2} %)", summary.suspects, 100.0 * share))?;
     if let Some(truth) = &summary.against_truth {
         let show = |value: Option<f64>| value.map_or("undefined".to_owned(), |value| format!("{value:.4}"));

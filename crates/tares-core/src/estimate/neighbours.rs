@@ -16,7 +16,7 @@ use crate::noise::Transition;
 use rayon::prelude::*;
 
 /// Rows searched for neighbours at most: the search takes their number squared.
-const MOST_ROWS: usize = 8_000;
+pub const MOST_ROWS: usize = 8_000;
 
 /// Estimates the noise of a data set from the labels of nearest neighbours (Euclidean, over the rows' own numbers).
 ///
