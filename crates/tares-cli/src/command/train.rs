@@ -102,6 +102,9 @@ impl Train {
                         let band =
                             rate.band.map_or(String::new(), |(low, high)| format!(", likely {low:.3} to {high:.3}"));
                         screen.note(format!("noise rate {:.3} ({}{band})", rate.value, rate.source));
+                        if rate.band.is_some() {
+                            screen.note(format!("  {}", crate::noise_rate::sensitivity(rate.value)));
+                        }
                     }
                     if done > 0 {
                         screen.note(format!("going on after epoch {done}"));

@@ -170,18 +170,18 @@ fn by_posterior<P: Probabilities + ?Sized>(
         || (Tally::new(classes), 0.0, Vec::new()),
         |(tally, wrong, found), block| {
             for (index, label, row) in block.rows() {
-                let (glance, agrees) = tally.add(index, label, row);
+                let (glance, _) = tally.add(index, label, row);
                 if label as usize >= classes {
                     continue;
                 }
                 let quick = model.judge_quickly(row, label, glance);
-                if agrees || quick < interesting {
+                if quick < interesting {
                     *wrong += f64::from(quick);
                     continue;
                 }
                 let verdict = model.judge(row, label);
                 *wrong += verdict.wrong;
-                if verdict.wrong >= model.cut() {
+                if verdict.wrong >= model.cut() && verdict.contradicted {
                     let score = match scorer {
                         Scorer::Posterior(_) => 1.0 - verdict.wrong,
                         _ => scorer.of(row, label),
@@ -202,7 +202,8 @@ fn by_posterior<P: Probabilities + ?Sized>(
     let rate = wrong / overview.rows as f64;
     let (low, high) = model.band();
     let transition = Transition::new(model.transition_rows())?;
-    let estimate = Estimate { rows: overview.rows, rate, band: (low.min(rate), high.max(rate)), transition };
+    let modest = model.modest_rate().min(rate);
+    let estimate = Estimate { rows: overview.rows, rate, band: (low.min(rate), high.max(rate)), modest, transition };
     Ok((overview, estimate, suspects))
 }
 
@@ -228,7 +229,7 @@ fn by_confidence<P: Probabilities + ?Sized>(
     )?;
     let rate = joint.wrong() as f64 / overview.rows as f64;
     let transition = Transition::new(joint.transition_rows())?;
-    Ok((Estimate { rows: overview.rows, rate, band: luck(rate, overview.rows), transition }, suspects))
+    Ok((Estimate { rows: overview.rows, rate, band: luck(rate, overview.rows), modest: rate, transition }, suspects))
 }
 
 fn by_argmax<P: Probabilities + ?Sized>(
@@ -270,7 +271,7 @@ fn by_argmax<P: Probabilities + ?Sized>(
     }
     let rate = suspects.len() as f64 / given.len() as f64;
     let transition = Transition::new(counts)?;
-    Ok((Estimate { rows: given.len(), rate, band: luck(rate, given.len()), transition }, suspects))
+    Ok((Estimate { rows: given.len(), rate, band: luck(rate, given.len()), modest: rate, transition }, suspects))
 }
 
 /// Two standard deviations of counting alone.

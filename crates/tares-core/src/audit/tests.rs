@@ -78,8 +78,67 @@ fn results_do_not_depend_on_the_number_of_threads() {
     }
 }
 
+/// A classifier that learnt from 40 % of the cats called dogs says so of every cat, a little more or less: its first choice
+/// is often the label and seldom the truth.
 #[test]
-fn suspects_are_ranked_worst_first_and_never_argue_with_the_classifier() {
+fn heavy_pair_noise_is_seen_through() {
+    let mut draws = stream(7, "test");
+    let mut case = case(6000, &Transition::pair(5, 0.4).unwrap(), 4.0, &mut draws);
+    for row in case.probs.chunks_exact_mut(5) {
+        row.iter_mut().for_each(|p| *p *= (0.4 * draws.normal()).exp());
+        let total: f64 = row.iter().sum();
+        row.iter_mut().for_each(|p| *p /= total);
+    }
+    let table = Table::new(&case.probs, 5).unwrap();
+    let found = audit(&table, &case.given, Method::Posterior).unwrap();
+    assert!((found.estimate.rate - 0.4).abs() < 0.03, "{}", found.estimate.rate);
+    let [argmax, confident] =
+        [Method::Argmax, Method::Confident].map(|method| f1(&case, &audit(&table, &case.given, method).unwrap()));
+    let ours = f1(&case, &found);
+    assert!(ours > 0.93 && ours > argmax.max(confident) + 0.05, "{ours} against {argmax} and {confident}");
+}
+
+/// Wrong about one row in ten, sure of many others, and right to be: that is no noise.
+#[test]
+fn a_weak_classifier_of_clean_labels_is_not_taken_for_noise() {
+    let case = case(6000, &Transition::identity(5).unwrap(), 2.0, &mut stream(8, "test"));
+    let found = audit(&Table::new(&case.probs, 5).unwrap(), &case.given, Method::Posterior).unwrap();
+    let disagreement = found.overview.disagreement();
+    assert!(disagreement > 0.08, "{disagreement}");
+    assert!(found.estimate.modest < 0.05, "{}", found.estimate.modest);
+    assert!(found.estimate.rate < 0.5 * disagreement, "{}", found.estimate.rate);
+}
+
+/// Labels drawn from the classifier's own doubts, the truth being its first choice: a sure classifier of doubtful labels looks
+/// exactly like an unsure one of right labels. The rate cannot be told, but the band says so.
+#[test]
+fn the_band_holds_what_probabilities_cannot_tell() {
+    let mut draws = stream(9, "test");
+    let mut case = case(6000, &Transition::identity(5).unwrap(), 2.6, &mut draws);
+    for (row, (given, truth)) in case.probs.chunks_exact(5).zip(case.given.iter_mut().zip(&mut case.truth)) {
+        *truth = largest(row).0 as Label;
+        *given = draws.weighted(row) as Label;
+    }
+    let found = audit(&Table::new(&case.probs, 5).unwrap(), &case.given, Method::Posterior).unwrap().estimate;
+    let rate = case.given.iter().zip(&case.truth).filter(|(a, b)| a != b).count() as f64 / 6000.0;
+    assert!(found.band.0 < 0.01 && 0.75 * rate < found.band.1, "{rate} {found:?}");
+}
+
+#[test]
+fn a_quick_judgement_is_the_exact_one_but_for_its_promised_error() {
+    for classes in [2, 5, 10, 16, 17, 40, 300] {
+        let case = case(3000, &Transition::pair(classes, 0.3).unwrap(), 3.0, &mut stream(10, "test"));
+        let model = Posterior::fit(&Table::new(&case.probs, classes).unwrap(), &case.given).unwrap();
+        for (row, &label) in case.probs.chunks_exact(classes).zip(&case.given) {
+            let quick = f64::from(model.judge_quickly(row, label, crate::estimate::glance::Glance::of(row)));
+            let exact = model.judge(row, label).wrong;
+            assert!((quick - exact).abs() < QUICK_ERROR, "{classes}: {quick} {exact} {row:?} {label}");
+        }
+    }
+}
+
+#[test]
+fn suspects_are_ranked_worst_first_and_look_like_another_class() {
     let case = case(4000, &Transition::pair(4, 0.2).unwrap(), 3.0, &mut stream(4, "test"));
     let table = Table::new(&case.probs, 4).unwrap();
     for score in Score::NAMES {
@@ -87,7 +146,8 @@ fn suspects_are_ranked_worst_first_and_never_argue_with_the_classifier() {
         assert!(found.suspects.windows(2).all(|pair| pair[0].score <= pair[1].score), "{score}");
         for s in &found.suspects {
             assert_ne!(s.suggested, s.given);
-            assert!(largest(&case.probs[s.index * 4..][..4]).0 != s.given as usize);
+            let verdict = found.model.judge(&case.probs[s.index * 4..][..4], s.given);
+            assert!(verdict.contradicted && verdict.suggested == s.suggested);
         }
         let total: usize = found.per_class.iter().map(|class| class.suspects).sum();
         assert_eq!(total, found.suspects.len());

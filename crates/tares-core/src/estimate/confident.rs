@@ -279,4 +279,32 @@ mod tests {
         assert_eq!(joint.suspects(&table, &given, &overview).unwrap(), [3, 7]);
         assert_eq!(joint.wrong(), 2);
     }
+
+    /// Forty-eight rows of four classes in thousandths, made with numpy; cleanlab 2.9.0's `compute_confident_joint` and
+    /// `find_label_issues` on them. The joint is one whose rounding has to give way.
+    #[test]
+    fn counts_and_flags_of_cleanlab_on_a_fixed_set() {
+        #[rustfmt::skip]
+        let thousandths = [
+            367, 128, 43, 462, 88, 212, 578, 122, 37, 91, 801, 71, 20, 528, 129, 323, 2, 917, 55, 26, 486, 17, 170,
+            327, 951, 37, 11, 1, 761, 133, 11, 95, 883, 93, 8, 16, 33, 13, 549, 405, 14, 6, 931, 49, 63, 2, 30, 905,
+            25, 3, 971, 1, 13, 107, 453, 427, 229, 79, 110, 582, 5, 62, 786, 147, 14, 341, 351, 294, 24, 16, 797,
+            163, 292, 111, 559, 38, 199, 374, 83, 344, 375, 307, 48, 270, 3, 93, 27, 877, 25, 36, 929, 10, 894, 27,
+            31, 48, 63, 908, 25, 4, 42, 18, 8, 932, 85, 47, 616, 252, 673, 175, 31, 121, 80, 58, 1, 861, 58, 65,
+            816, 61, 109, 45, 6, 840, 446, 384, 65, 105, 731, 84, 161, 24, 467, 276, 68, 189, 932, 24, 18, 26, 396,
+            35, 564, 5, 931, 27, 33, 9, 117, 775, 79, 29, 3, 981, 2, 14, 106, 480, 307, 107, 17, 786, 16, 181, 964,
+            24, 4, 8, 846, 14, 11, 129, 447, 82, 95, 376, 643, 51, 14, 292, 141, 27, 823, 9, 13, 140, 376, 471, 24,
+            142, 695, 139,
+        ];
+        #[rustfmt::skip]
+        let given = [
+            0, 0, 1, 1, 1, 0, 0, 0, 0, 3, 2, 3, 2, 3, 3, 3, 2, 2, 2, 3, 1, 3, 2, 0, 1, 3, 2, 3, 3, 2, 3, 0, 0, 3, 0, 2, 1, 1, 1, 1, 1, 0, 1, 0, 0, 2, 1, 2,
+        ];
+        let values: Vec<f64> = thousandths.iter().map(|&p| f64::from(p) / 1000.0).collect();
+        let table = Table::new(&values, 4).unwrap();
+        let overview = Overview::of(&table, &given).unwrap();
+        let joint = ConfidentJoint::of(&table, &given, &overview).unwrap();
+        assert_eq!(joint.counts, [13, 0, 0, 0, 3, 8, 1, 0, 0, 0, 11, 0, 1, 0, 2, 9]);
+        assert_eq!(joint.suspects(&table, &given, &overview).unwrap(), [2, 9, 15, 20, 27, 36, 42]);
+    }
 }

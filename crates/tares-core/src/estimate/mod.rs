@@ -8,8 +8,10 @@
 
 pub mod check;
 pub mod confident;
-mod glance;
+mod expectation;
+pub(crate) mod glance;
 pub mod history;
+mod likeness;
 pub mod neighbours;
 pub mod posterior;
 pub mod probabilities;
@@ -80,6 +82,9 @@ pub struct Estimate {
     pub rate: f64,
     /// Where the rate lies, as far as the data can tell.
     pub band: (f64, f64),
+    /// The part that strikes easy rows as well as hard ones, as noise that was put in does: `rate` without the mistakes
+    /// people make on hard rows, which a weak classifier's own look like. The same as `rate` where the method has but one.
+    pub modest: f64,
     /// Which classes are mistaken for which.
     pub transition: Transition,
 }

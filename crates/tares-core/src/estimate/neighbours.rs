@@ -96,7 +96,13 @@ pub fn from_triples(triples: &[[Label; 3]], classes: usize) -> Result<Estimate> 
     let rate = transition.rate(&prior)?;
     // Neighbours share rows, so the three labels of a triple are worth about one.
     let luck = 2.0 * (rate * (1.0 - rate) / triples.len() as f64).sqrt();
-    Ok(Estimate { rows: triples.len(), rate, band: ((rate - luck).max(0.0), (rate + luck).min(1.0)), transition })
+    Ok(Estimate {
+        rows: triples.len(),
+        rate,
+        band: ((rate - luck).max(0.0), (rate + luck).min(1.0)),
+        modest: rate,
+        transition,
+    })
 }
 
 fn two_nearest(features: &[Vec<f32>], of: usize) -> [usize; 2] {

@@ -67,6 +67,14 @@ impl Rows {
         self.ends.push(self.values.len() as u32);
     }
 
+    /// Every `every`-th row, each standing for as many more.
+    pub(crate) fn thinned(&self, every: usize) -> Self {
+        let mut thin = Self::default();
+        (0..self.len()).step_by(every).for_each(|at| thin.push_from(self, at));
+        thin.weight = self.weight * self.len() as f64 / (thin.len() as f64).max(1.0);
+        thin
+    }
+
     /// Appends row `at` of another list.
     fn push_from(&mut self, other: &Self, at: usize) {
         let start = if at == 0 { 0 } else { other.ends[at - 1] as usize };
