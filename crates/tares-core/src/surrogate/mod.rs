@@ -34,7 +34,6 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(try_from = "String", into = "String"))]
-#[non_exhaustive]
 pub enum Surrogate {
     /// `max(0, 1 − u)`.
     Hinge,

@@ -9,10 +9,10 @@ use tares_core::{Curriculum, Error, Extra, Label, Result, Selector, Surrogate, T
 /// What a [`CurriculumLoss`] is made from.
 ///
 /// ```
-/// use tares::loss::{CurriculumLossConfig, SampleLoss};
-/// use tares_core::Threshold;
+/// use tares::loss::CurriculumLossConfig;
+/// use tares_core::{Surrogate, Threshold};
 /// let loss = CurriculumLossConfig::new(Threshold::Prune { rate: 0.3 })
-///     .with_training(SampleLoss::Weighted { beta: 0.5 })
+///     .with_training(Surrogate::Weighted { beta: 0.5 })
 ///     .with_balanced(true)
 ///     .with_burn_in(10)
 ///     .init()?;
@@ -42,11 +42,11 @@ pub struct CurriculumLossConfig {
 }
 
 fn hard() -> SampleLoss {
-    SampleLoss::Hinge
+    SampleLoss::Surrogate(Surrogate::Hinge)
 }
 
 fn soft() -> SampleLoss {
-    SampleLoss::SoftHinge
+    SampleLoss::Surrogate(Surrogate::SoftHinge)
 }
 
 fn yes() -> bool {
@@ -61,15 +61,15 @@ impl CurriculumLossConfig {
 
     /// Ranks by another loss.
     #[must_use]
-    pub fn with_ranking(mut self, ranking: SampleLoss) -> Self {
-        self.ranking = ranking;
+    pub fn with_ranking(mut self, ranking: impl Into<SampleLoss>) -> Self {
+        self.ranking = ranking.into();
         self
     }
 
     /// Trains another loss.
     #[must_use]
-    pub fn with_training(mut self, training: SampleLoss) -> Self {
-        self.training = training;
+    pub fn with_training(mut self, training: impl Into<SampleLoss>) -> Self {
+        self.training = training.into();
         self
     }
 

@@ -50,45 +50,13 @@ pub enum SampleLoss {
         /// Weight of reverse cross-entropy, ≥ 0.
         beta: f64,
     },
-    /// `hinge`: [`hinge`](super::hinge).
-    Hinge,
-    /// `soft-hinge`: [`soft_hinge`](super::soft_hinge).
-    SoftHinge,
-    /// `weighted:0.3`: [`weighted_hinge`](super::weighted_hinge).
-    Weighted {
-        /// Part of the soft hinge, in [0, 1].
-        beta: f64,
-    },
-    /// `squared-hinge`: [`squared_hinge`](super::squared_hinge).
-    SquaredHinge,
-    /// `logistic`: [`logistic`](super::logistic).
-    Logistic,
-    /// `sigmoid`: [`sigmoid_loss`](super::sigmoid_loss).
-    Sigmoid,
-    /// `savage`: [`savage`](super::savage).
-    Savage,
-    /// `truncated-hinge` (= `truncated-hinge:2`): [`truncated_hinge`](super::truncated_hinge).
-    TruncatedHinge {
-        /// At least 1.
-        cap: f64,
-    },
+    /// A base loss of the core by its name there, `hinge`, `soft-hinge`, `weighted:0.3`, ...: these lie above the 0–1
+    /// loss, as the paper's theorems need.
+    Surrogate(Surrogate),
 }
 
-const NAMES: [&str; 13] = [
-    "cross-entropy",
-    "gce",
-    "truncated-gce",
-    "mae",
-    "symmetric-ce",
-    "hinge",
-    "soft-hinge",
-    "weighted",
-    "squared-hinge",
-    "logistic",
-    "sigmoid",
-    "savage",
-    "truncated-hinge",
-];
+/// The names here; those of the base losses are [`Surrogate`]'s.
+const NAMES: [&str; 5] = ["cross-entropy", "gce", "truncated-gce", "mae", "symmetric-ce"];
 
 impl SampleLoss {
     /// The loss of every sample: logits `[batch, K]`, targets `[batch]` in 0..K → `[batch]`.
@@ -99,35 +67,26 @@ impl SampleLoss {
             Self::TruncatedGce { q, k } => truncated_gce(logits, targets, q, k),
             Self::Mae => mae(logits, targets),
             Self::SymmetricCrossEntropy { alpha, beta } => symmetric_cross_entropy(logits, targets, alpha, beta),
-            _ => self.forward_from(margin(logits.clone(), targets.clone()), logits, targets),
+            Self::Surrogate(base) => {
+                let margin = margin(logits.clone(), targets.clone());
+                match base {
+                    Surrogate::Hinge => hinge_of(margin),
+                    Surrogate::SoftHinge => soft_hinge_of(margin, logits, targets),
+                    Surrogate::Weighted { beta } => weighted_hinge_of(margin, logits, targets, beta),
+                    Surrogate::SquaredHinge => squared_hinge_of(margin),
+                    Surrogate::Logistic => logistic_of(margin),
+                    Surrogate::Sigmoid => sigmoid_of(margin),
+                    Surrogate::Savage => savage_of(margin),
+                    Surrogate::TruncatedHinge { cap } => truncated_hinge_of(margin, cap),
+                }
+            }
         }
     }
 
-    fn forward_from(&self, margin: Tensor<1>, logits: Tensor<2>, targets: Tensor<1, Int>) -> Tensor<1> {
-        match *self {
-            Self::Hinge => hinge_of(margin),
-            Self::SoftHinge => soft_hinge_of(margin, logits, targets),
-            Self::Weighted { beta } => weighted_hinge_of(margin, logits, targets, beta),
-            Self::SquaredHinge => squared_hinge_of(margin),
-            Self::Logistic => logistic_of(margin),
-            Self::Sigmoid => sigmoid_of(margin),
-            Self::Savage => savage_of(margin),
-            Self::TruncatedHinge { cap } => truncated_hinge_of(margin, cap),
-            _ => self.forward(logits, targets),
-        }
-    }
-
-    /// The base loss of the core this is, if it is one: those lie above the 0–1 loss, as the paper's theorems need.
+    /// The base loss of the core this is, if it is one.
     pub fn surrogate(&self) -> Option<Surrogate> {
         match *self {
-            Self::Hinge => Some(Surrogate::Hinge),
-            Self::SoftHinge => Some(Surrogate::SoftHinge),
-            Self::Weighted { beta } => Some(Surrogate::Weighted { beta }),
-            Self::SquaredHinge => Some(Surrogate::SquaredHinge),
-            Self::Logistic => Some(Surrogate::Logistic),
-            Self::Sigmoid => Some(Surrogate::Sigmoid),
-            Self::Savage => Some(Surrogate::Savage),
-            Self::TruncatedHinge { cap } => Some(Surrogate::TruncatedHinge { cap }),
+            Self::Surrogate(base) => Some(base),
             _ => None,
         }
     }
@@ -150,11 +109,8 @@ impl SampleLoss {
                 within("alpha of symmetric-ce", "a number >= 0", alpha, alpha >= 0.0 && alpha.is_finite())?;
                 within("beta of symmetric-ce", "a number >= 0", beta, beta >= 0.0 && beta.is_finite())
             }
-            Self::Weighted { beta } => within("beta of weighted", "in [0, 1]", beta, (0.0..=1.0).contains(&beta)),
-            Self::TruncatedHinge { cap } => {
-                within("cap of truncated-hinge", "a number >= 1", cap, cap >= 1.0 && cap.is_finite())
-            }
-            _ => Ok(()),
+            Self::Surrogate(base) => base.check().map(drop),
+            Self::CrossEntropy | Self::Mae => Ok(()),
         }
     }
 }
@@ -167,14 +123,7 @@ impl fmt::Display for SampleLoss {
             Self::TruncatedGce { q, k } => write!(f, "truncated-gce:{q}:{k}"),
             Self::Mae => f.write_str("mae"),
             Self::SymmetricCrossEntropy { alpha, beta } => write!(f, "symmetric-ce:{alpha}:{beta}"),
-            Self::Hinge => f.write_str("hinge"),
-            Self::SoftHinge => f.write_str("soft-hinge"),
-            Self::Weighted { beta } => write!(f, "weighted:{beta}"),
-            Self::SquaredHinge => f.write_str("squared-hinge"),
-            Self::Logistic => f.write_str("logistic"),
-            Self::Sigmoid => f.write_str("sigmoid"),
-            Self::Savage => f.write_str("savage"),
-            Self::TruncatedHinge { cap } => write!(f, "truncated-hinge:{cap}"),
+            Self::Surrogate(base) => base.fmt(f),
         }
     }
 }
@@ -197,29 +146,20 @@ impl FromStr for SampleLoss {
             ("mae", []) => Self::Mae,
             ("symmetric-ce", []) => Self::SymmetricCrossEntropy { alpha: 0.1, beta: 1.0 },
             ("symmetric-ce", &[alpha, beta]) => Self::SymmetricCrossEntropy { alpha, beta },
-            ("hinge", []) => Self::Hinge,
-            ("soft-hinge", []) => Self::SoftHinge,
-            ("weighted", &[beta]) => Self::Weighted { beta },
-            ("squared-hinge", []) => Self::SquaredHinge,
-            ("logistic", []) => Self::Logistic,
-            ("sigmoid", []) => Self::Sigmoid,
-            ("savage", []) => Self::Savage,
-            ("truncated-hinge", []) => Self::TruncatedHinge { cap: 2.0 },
-            ("truncated-hinge", &[cap]) => Self::TruncatedHinge { cap },
-            ("weighted", []) => {
-                return Err(Error::value(
-                    format!("loss '{name}'"),
-                    format!("followed by its number, as in {name}:1"),
-                    text,
-                ));
-            }
             (known, _) if NAMES.contains(&known) => {
                 return Err(Error::value(format!("numbers of loss '{name}'"), "as many as it takes", text));
             }
-            _ => return Err(Error::unknown("loss", name, &NAMES)),
+            (base, _) if tares_core::surrogate::NAMES.contains(&base) => Self::Surrogate(text.parse()?),
+            _ => return Err(Error::unknown("loss", name, &[&NAMES[..], &tares_core::surrogate::NAMES].concat())),
         };
         loss.check()?;
         Ok(loss)
+    }
+}
+
+impl From<Surrogate> for SampleLoss {
+    fn from(base: Surrogate) -> Self {
+        Self::Surrogate(base)
     }
 }
 

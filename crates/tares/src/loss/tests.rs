@@ -12,14 +12,14 @@ const ALL: [SampleLoss; 14] = [
     SampleLoss::TruncatedGce { q: 0.7, k: 0.5 },
     SampleLoss::Mae,
     SampleLoss::SymmetricCrossEntropy { alpha: 0.1, beta: 1.0 },
-    SampleLoss::Hinge,
-    SampleLoss::SoftHinge,
-    SampleLoss::Weighted { beta: 0.3 },
-    SampleLoss::SquaredHinge,
-    SampleLoss::Logistic,
-    SampleLoss::Sigmoid,
-    SampleLoss::Savage,
-    SampleLoss::TruncatedHinge { cap: 2.0 },
+    SampleLoss::Surrogate(Surrogate::Hinge),
+    SampleLoss::Surrogate(Surrogate::SoftHinge),
+    SampleLoss::Surrogate(Surrogate::Weighted { beta: 0.3 }),
+    SampleLoss::Surrogate(Surrogate::SquaredHinge),
+    SampleLoss::Surrogate(Surrogate::Logistic),
+    SampleLoss::Surrogate(Surrogate::Sigmoid),
+    SampleLoss::Surrogate(Surrogate::Savage),
+    SampleLoss::Surrogate(Surrogate::TruncatedHinge { cap: 2.0 }),
 ];
 
 /// The loss of one sample in f64: the core's for base losses, the textbook formula for the others.
@@ -203,9 +203,21 @@ fn limits_are_reached() {
     close(values(SampleLoss::Gce { q: 1e-3 }), values(SampleLoss::CrossEntropy), 6e-3);
     let half: Vec<f32> = values(SampleLoss::Mae).iter().map(|x| x / 2.0).collect();
     close(values(SampleLoss::Gce { q: 1.0 }), half, 1e-6);
-    close(values(SampleLoss::Weighted { beta: 0.0 }), values(SampleLoss::Hinge), 0.0);
-    close(values(SampleLoss::Weighted { beta: 1.0 }), values(SampleLoss::SoftHinge), 0.0);
-    close(values(SampleLoss::TruncatedHinge { cap: 1e6 }), values(SampleLoss::Hinge), 0.0);
+    close(
+        values(SampleLoss::Surrogate(Surrogate::Weighted { beta: 0.0 })),
+        values(SampleLoss::Surrogate(Surrogate::Hinge)),
+        0.0,
+    );
+    close(
+        values(SampleLoss::Surrogate(Surrogate::Weighted { beta: 1.0 })),
+        values(SampleLoss::Surrogate(Surrogate::SoftHinge)),
+        0.0,
+    );
+    close(
+        values(SampleLoss::Surrogate(Surrogate::TruncatedHinge { cap: 1e6 })),
+        values(SampleLoss::Surrogate(Surrogate::Hinge)),
+        0.0,
+    );
     close(values(SampleLoss::TruncatedGce { q: 0.7, k: 1e-9 }), values(SampleLoss::Gce { q: 0.7 }), 1e-6);
     let one_hot: Vec<f32> = labels.iter().flat_map(|&y| (0..4).map(move |k| f32::from(k == y))).collect();
     let device = Device::flex();
@@ -241,9 +253,9 @@ fn names_survive_a_round_trip() {
     let say = |text: &str| text.parse::<SampleLoss>().unwrap_err().to_string();
     assert_eq!(say("gce:0"), "q of gce must be in (0, 1], got 0");
     assert_eq!(say("weighted:1.5"), "beta of weighted must be in [0, 1], got 1.5");
-    assert_eq!(say("truncated-hinge:0.5"), "cap of truncated-hinge must be a number >= 1, got 0.5");
+    assert_eq!(say("truncated-hinge:0.5"), "cap of truncated-hinge must be a finite number >= 1, got 0.5");
     assert_eq!(say("hinges"), "unknown loss 'hinges': did you mean hinge?");
-    assert_eq!(say("weighted"), "loss 'weighted' must be followed by its number, as in weighted:1, got weighted");
+    assert_eq!(say("weighted"), "parameter of base loss weighted must be a number, as in weighted:0.5, got none");
     for bad in ["", "gce:a", "gce:0.7:1", "hinge:1", "truncated-gce:0.7:1.5", "symmetric-ce:-1:1", "gce:NaN"] {
         assert!(bad.parse::<SampleLoss>().is_err(), "{bad}");
     }

@@ -14,7 +14,7 @@ use crate::loss::{CurriculumLossConfig, SampleLoss};
 use crate::network::Classifier;
 use crate::run::Run;
 use serde::{Deserialize, Serialize};
-use tares_core::{Selector, Threshold};
+use tares_core::{Selector, Surrogate, Threshold};
 
 /// Which bound of the 0–1 loss.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
@@ -53,8 +53,8 @@ impl Default for Cl {
             burn_in: 5,
             extra: true,
             balanced: false,
-            rank: SampleLoss::Hinge,
-            train: SampleLoss::SoftHinge,
+            rank: SampleLoss::Surrogate(Surrogate::Hinge),
+            train: SampleLoss::Surrogate(Surrogate::SoftHinge),
         }
     }
 }
@@ -87,8 +87,8 @@ impl Default for Npcl {
             burn_in: 5,
             extra: true,
             balanced: false,
-            rank: SampleLoss::Hinge,
-            train: SampleLoss::SoftHinge,
+            rank: SampleLoss::Surrogate(Surrogate::Hinge),
+            train: SampleLoss::Surrogate(Surrogate::SoftHinge),
         }
     }
 }

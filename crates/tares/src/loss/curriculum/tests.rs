@@ -129,7 +129,7 @@ fn extreme_logits_stay_finite() {
         let logits = [scale, -scale, 0.0, -scale, scale, 0.0, scale, scale, scale, 0.0, 0.0, -scale];
         for rate in [0.0, 0.3, 0.9] {
             for training in ["soft-hinge", "hinge", "cross-entropy", "gce:0.7"] {
-                let config = npcl(rate).with_training(training.parse().unwrap());
+                let config = npcl(rate).with_training(training.parse::<SampleLoss>().unwrap());
                 let outcome = run(&config.init().unwrap(), &logits, &[0, 0, 1, 2], 3);
                 assert!(outcome.value.is_finite() && outcome.gradient.iter().all(|g| g.is_finite()), "{training}");
             }
@@ -213,7 +213,7 @@ fn burn_in_is_a_pure_function_of_the_epoch_and_rates_are_checked() {
     assert_eq!(loss.with_rate(1.5).unwrap_err().to_string(), "noise rate must be in [0, 1], got 1.5");
     assert!(npcl(-0.1).init().is_err());
     assert!(npcl(0.1).with_ranking(SampleLoss::Gce { q: 2.0 }).init().is_err());
-    assert!(npcl(0.1).with_training(SampleLoss::Weighted { beta: 2.0 }).init().is_err());
+    assert!(npcl(0.1).with_training(SampleLoss::Surrogate(Surrogate::Weighted { beta: 2.0 })).init().is_err());
 }
 
 #[test]
