@@ -11,12 +11,13 @@ use score::Scorer;
 use crate::dataset::Label;
 use crate::error::Result;
 use crate::estimate::check::Tally;
-use crate::estimate::posterior::QUICK_ERROR;
 use crate::estimate::probabilities::sealed::Passes;
 use crate::estimate::probabilities::{Number, Probabilities, first_choice, fold, largest, pick};
+use crate::estimate::quick::{JudgeBlock, QUICK_ERROR};
 use crate::estimate::sample::Sample;
 use crate::estimate::{ConfidentJoint, Estimate, Method, Overview, Posterior};
 use crate::noise::Transition;
+use crate::widest::widest;
 use rayon::prelude::*;
 
 /// A label that is probably wrong.
@@ -160,7 +161,7 @@ fn by_posterior<P: Probabilities + ?Sized>(
     known: Option<&Overview>,
 ) -> Result<(Overview, Estimate, Vec<Suspect>)> {
     let classes = probs.classes();
-    let scorer = Scorer::new(score, known, model);
+    let (scorer, quick) = (Scorer::new(score, known, model), model.quick());
     // Below this no exact judgement could reach the cut.
     let interesting = (model.cut() - QUICK_ERROR) as f32;
     let (mut total, mut wrong, mut suspects) = (Tally::new(classes), 0.0, Vec::new());
@@ -169,18 +170,8 @@ fn by_posterior<P: Probabilities + ?Sized>(
         given,
         || (Tally::new(classes), 0.0, Vec::new()),
         |(tally, wrong, found), block| {
-            for (index, label, row) in block.rows() {
-                let (glance, _) = tally.add(index, label, row);
-                if label as usize >= classes {
-                    continue;
-                }
-                let quick = model.judge_quickly(row, label, glance);
-                if quick < interesting {
-                    *wrong += f64::from(quick);
-                    continue;
-                }
+            let look = |index: usize, label: Label, row: &[P::Number]| {
                 let verdict = model.judge(row, label);
-                *wrong += verdict.wrong;
                 if verdict.wrong >= model.cut() && verdict.contradicted {
                     let score = match scorer {
                         Scorer::Posterior(_) => 1.0 - verdict.wrong,
@@ -188,7 +179,9 @@ fn by_posterior<P: Probabilities + ?Sized>(
                     };
                     found.push(suspect(index, label, verdict.suggested, score, row));
                 }
-            }
+                verdict.wrong
+            };
+            *wrong += widest(JudgeBlock { quick: &quick, block, tally, interesting, look });
             Ok(())
         },
         |(tally, part, found)| {

@@ -125,19 +125,6 @@ fn the_band_holds_what_probabilities_cannot_tell() {
 }
 
 #[test]
-fn a_quick_judgement_is_the_exact_one_but_for_its_promised_error() {
-    for classes in [2, 5, 10, 16, 17, 40, 300] {
-        let case = case(3000, &Transition::pair(classes, 0.3).unwrap(), 3.0, &mut stream(10, "test"));
-        let model = Posterior::fit(&Table::new(&case.probs, classes).unwrap(), &case.given).unwrap();
-        for (row, &label) in case.probs.chunks_exact(classes).zip(&case.given) {
-            let quick = f64::from(model.judge_quickly(row, label, crate::estimate::glance::Glance::of(row)));
-            let exact = model.judge(row, label).wrong;
-            assert!((quick - exact).abs() < QUICK_ERROR, "{classes}: {quick} {exact} {row:?} {label}");
-        }
-    }
-}
-
-#[test]
 fn suspects_are_ranked_worst_first_and_look_like_another_class() {
     let case = case(4000, &Transition::pair(4, 0.2).unwrap(), 3.0, &mut stream(4, "test"));
     let table = Table::new(&case.probs, 4).unwrap();

@@ -77,7 +77,7 @@ pub(crate) fn larger(a: f32, b: f32) -> f32 {
 }
 
 #[inline(always)]
-fn smaller(a: f32, b: f32) -> f32 {
+pub(crate) fn smaller(a: f32, b: f32) -> f32 {
     if a < b { a } else { b }
 }
 

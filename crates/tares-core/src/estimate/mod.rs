@@ -15,6 +15,7 @@ mod likeness;
 pub mod neighbours;
 pub mod posterior;
 pub mod probabilities;
+pub(crate) mod quick;
 pub(crate) mod sample;
 
 pub use check::Overview;

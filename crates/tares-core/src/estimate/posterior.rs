@@ -23,15 +23,13 @@
 //! found, and how it did on sets it was not chosen on: `results/estimate/`.
 
 use super::expectation::{Fitting, Noise, Step};
-use super::glance::{Glance, LANES, across, exp2, lanes, larger, log2};
-use super::likeness::{FLOOR, Likeness, MOST_CLASSES, ground, height};
+use super::likeness::{Likeness, MOST_CLASSES, ground, height};
 use super::probabilities::{Number, Probabilities};
-use super::sample::{NEGLIGIBLE, Rows, Sample, telling};
+use super::quick::Quick;
+use super::sample::{Rows, Sample, telling};
 use crate::dataset::Label;
 use crate::error::Result;
 
-/// How far a quick judgement may be from the exact one.
-pub(crate) const QUICK_ERROR: f64 = 1e-3;
 /// Rows the search goes through, rows the last fit goes through, and at least so many of a class.
 const SEARCHED: usize = 4000;
 const FITTED: usize = 10_000;
@@ -60,11 +58,6 @@ pub struct Posterior {
     likeness: Likeness,
     /// `[given][true]`: column `given` of the transition matrix lies together.
     columns: Vec<f64>,
-    /// The same in 32 bits, columns padded to whole lanes with zeros.
-    narrow: Vec<f32>,
-    /// c · M' `[shown][true]` and the offsets, in 32 bits and lanes; only where a row fits into them.
-    pull: Vec<[f32; LANES]>,
-    offset: [f32; LANES],
     cut: f64,
     modest: f64,
     low: f64,
@@ -110,14 +103,10 @@ impl Posterior {
         let cut = best_cut(whole.wrong(&noise.columns, &likeness));
         // What drawing other rows from the same source would change.
         let luck = 2.0 * (rate * (1.0 - rate) / overview.rows as f64).sqrt();
-        let (pull, offset) = in_lanes(&likeness, classes);
         Self {
             classes,
             likeness,
-            narrow: narrowed(&noise.columns, classes),
             columns: noise.columns,
-            pull,
-            offset,
             cut,
             modest: modest.rate,
             low: (modest.rate.min(rate) - luck).max(0.0),
@@ -155,91 +144,9 @@ impl Posterior {
         Verdict { wrong, suggested: best.1 as Label, contradicted: believed < most }
     }
 
-    /// About [`Verdict::wrong`] of [`judge`](Self::judge), some twenty times as fast: to `QUICK_ERROR`.
-    #[inline]
-    pub(crate) fn judge_quickly<R: Number>(&self, row: &[R], given: Label, glance: Glance) -> f32 {
-        if !self.pull.is_empty() {
-            self.judge_in_lanes(row, given, glance)
-        } else if self.likeness.pull.is_empty() {
-            self.judge_power(row, given, glance)
-        } else {
-            self.judge(row, given).wrong as f32
-        }
-    }
-
-    /// A row of at most [`LANES`] classes.
-    #[inline]
-    fn judge_in_lanes<R: Number>(&self, row: &[R], given: Label, glance: Glance) -> f32 {
-        let label = given as usize;
-        let least = glance.top * NEGLIGIBLE as f32;
-        let values = lanes(row, 0, -1.0);
-        let (mut told, mut others) = ([0.0; LANES], [0.0; LANES]);
-        for lane in 0..LANES {
-            let tells = values[lane] >= least || lane == label;
-            told[lane] = if tells { values[lane] } else { 0.0 };
-            others[lane] = if tells || values[lane] < 0.0 { 0.0 } else { 1.0 };
-        }
-        let missing = across(others, |a, b| a + b);
-        let left = larger(1.0 - across(told, |a, b| a + b), 0.0);
-        let floor = FLOOR as f32;
-        let ground = log2(if missing > 0.0 { left / missing + floor } else { floor });
-        let mut heights = [0.0; LANES];
-        for lane in 0..LANES {
-            let height = log2(larger(values[lane] + floor, 1e-30)) - ground;
-            heights[lane] = if values[lane] >= least || lane == label { height } else { 0.0 };
-        }
-        let mut beliefs = self.offset;
-        for (pull, height) in self.pull.iter().zip(heights) {
-            for lane in 0..LANES {
-                beliefs[lane] += pull[lane] * height;
-            }
-        }
-        for lane in 0..LANES {
-            beliefs[lane] = if values[lane] >= least || lane == label { beliefs[lane] } else { f32::MIN };
-        }
-        let top = across(beliefs, larger);
-        let column = &self.narrow[label * LANES..(label + 1) * LANES];
-        let mut weights = [0.0; LANES];
-        for lane in 0..LANES {
-            let weight = exp2(beliefs[lane] - top) * column[lane];
-            weights[lane] = if values[lane] >= least || lane == label { weight } else { 0.0 };
-        }
-        let total = across(weights, |a, b| a + b);
-        if total > 0.0 { 1.0 - weights[label] / total } else { 1.0 }
-    }
-
-    /// A row of so many classes that there are no prototypes.
-    #[inline]
-    fn judge_power<R: Number>(&self, row: &[R], given: Label, glance: Glance) -> f32 {
-        let label = given as usize;
-        let stride = self.classes.next_multiple_of(LANES);
-        let column = &self.narrow[label * stride..(label + 1) * stride];
-        let (floor, sharpness) = (FLOOR as f32, self.likeness.sharpness as f32);
-        let least = glance.top * NEGLIGIBLE as f32;
-        let scale = log2(glance.top + floor);
-        let (mut total, mut own) = ([0.0; LANES], 0.0);
-        for (number, column) in column.as_chunks::<LANES>().0.iter().enumerate() {
-            let values = lanes(row, number, -1.0);
-            let mine = label / LANES == number;
-            if !mine && across(values, larger) < least {
-                continue;
-            }
-            let mut weights = [0.0; LANES];
-            for lane in 0..LANES {
-                let weight = exp2(sharpness * (log2(larger(values[lane] + floor, 1e-30)) - scale)) * column[lane];
-                weights[lane] = if values[lane] >= least { weight } else { 0.0 };
-            }
-            if mine {
-                let p = larger(values[label % LANES] + floor, 1e-30);
-                own = exp2(sharpness * (log2(p) - scale)) * column[label % LANES];
-                weights[label % LANES] = own;
-            }
-            for lane in 0..LANES {
-                total[lane] += weights[lane];
-            }
-        }
-        let total = across(total, |a, b| a + b);
-        if total > 0.0 { 1.0 - own / total } else { 1.0 }
+    /// The model for quick judgements.
+    pub(crate) fn quick(&self) -> Quick {
+        Quick::new(&self.columns, self.classes, &self.likeness)
     }
 
     /// Labels at least this likely to be wrong, on rows that look more like another class, are suspects: the cut with the
@@ -354,29 +261,6 @@ fn thinned(rows: &[Rows], wanted: usize) -> Vec<Rows> {
     let all: usize = rows.iter().map(Rows::len).sum();
     let every = |rows: &Rows| (all / wanted).min(rows.len() / LEAST_PER_CLASS).max(1);
     rows.iter().map(|rows| rows.thinned(every(rows))).collect()
-}
-
-/// Pull and offsets in lanes, in base 2; nothing unless a row fits into them and there are prototypes.
-fn in_lanes(likeness: &Likeness, classes: usize) -> (Vec<[f32; LANES]>, [f32; LANES]) {
-    let mut offset = [0.0; LANES];
-    if likeness.pull.is_empty() || classes > LANES {
-        return (Vec::new(), offset);
-    }
-    let entry =
-        |shown: usize, lane: usize| if lane < classes { likeness.pull[lane * classes + shown] as f32 } else { 0.0 };
-    let pull = (0..classes).map(|shown| std::array::from_fn(|lane| entry(shown, lane))).collect();
-    offset.iter_mut().zip(&likeness.offset).for_each(|(to, &from)| *to = (from * std::f64::consts::LOG2_E) as f32);
-    (pull, offset)
-}
-
-/// The columns in 32 bits, padded to whole lanes.
-fn narrowed(columns: &[f64], classes: usize) -> Vec<f32> {
-    let stride = classes.next_multiple_of(LANES);
-    let mut narrow = vec![0.0; classes * stride];
-    for (to, from) in narrow.chunks_exact_mut(stride).zip(columns.chunks_exact(classes)) {
-        to.iter_mut().zip(from).for_each(|(to, &from)| *to = from as f32);
-    }
-    narrow
 }
 
 /// The probability from which on labels are suspects so that the expected F1, 2 · hits / (suspects + wrong), is largest.
