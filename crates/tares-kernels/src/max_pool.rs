@@ -175,7 +175,7 @@ mod cpu {
             return;
         }
         (0..count / 8).for_each(|group| work(8 * group, true));
-        if count % 8 > 0 {
+        if !count.is_multiple_of(8) {
             work(count - 8, true);
         }
     }
