@@ -16,6 +16,13 @@ def ours(out, *more):
     command = [sys.executable, "-c", code, tares, "audit", "--labels", y, "--probs", p, "--out", out, "--exit-zero", "--quiet", *more]
     return [float(x) for x in subprocess.check_output(command).split()]
 
+STABLE = """
+import numpy, cleanlab.filter, cleanlab.internal.util
+class Stable:
+    def __getattr__(self, name): return getattr(numpy, name)
+    def argsort(self, a, **more): return numpy.argsort(a, kind="stable")
+cleanlab.filter.np = cleanlab.internal.util.np = Stable()
+"""
 PEER = """
 import resource, sys, time, warnings
 warnings.filterwarnings("ignore")
@@ -62,5 +69,10 @@ with tempfile.TemporaryDirectory() as scratch:
         with open(f"{scratch}/out/suspects.csv", newline="") as file:
             found = {int(line["index"]) for line in csv.DictReader(file)}
         wanted = set(np.load(flags).tolist())
+        # numpy's sort leaves the order of equal numbers to the machine's vector instructions, and with many classes many counts
+        # are rounded equally far: with a sort that keeps their order, what does cleanlab flag?
+        subprocess.check_output([sys.executable, "-c", STABLE + PEER, p, y, flags])
+        stable = set(np.load(flags).tolist())
         print(f"{case}: confident learning, {seconds:.2f} s, {megabytes:.0f} MB: cleanlab flags {len(wanted)}, ours {len(found)}, "
-              f"{len(wanted - found)} only there, {len(found - wanted)} only here", file=sys.stderr, flush=True)
+              f"{len(wanted - found)} only there, {len(found - wanted)} only here; "
+              f"with a stable sort in cleanlab {len(stable - found)} and {len(found - stable)}", file=sys.stderr, flush=True)
