@@ -95,10 +95,14 @@ impl Posterior {
         let modest = part.settled(&step.noise, share, sharpness, TURNS);
         let (sharpness, noise) = anchored(&part, &start, &modest.noise, share, sharpness);
         let sharpness = (sharpness * BOLDNESS).min(MOST_SHARPNESS);
-        let bold = part.settled(&noise, share, (sharpness * MOST_BOLD).min(MOST_SHARPNESS), TURNS);
         let rows = thinned(rows, FITTED);
         let whole = Fitting::new(&rows);
-        let Step { noise, rate, .. } = whole.settled(&noise, share, sharpness, FEW_TURNS);
+        let boldest = (sharpness * MOST_BOLD).min(MOST_SHARPNESS);
+        let (bold, step) = rayon::join(
+            || part.settled(&noise, share, boldest, TURNS),
+            || whole.settled(&noise, share, sharpness, FEW_TURNS),
+        );
+        let Step { noise, rate, .. } = step;
         let likeness = Likeness::new(&noise.prototypes, share, sharpness, classes);
         let cut = best_cut(whole.wrong(&noise.columns, &likeness));
         // What drawing other rows from the same source would change.
@@ -220,7 +224,7 @@ fn search(part: &Fitting<'_>, start: &Noise, classes: usize) -> Found {
     if classes > MOST_CLASSES {
         return climbed(0.0);
     }
-    let (half, whole) = (climbed(0.5), climbed(1.0));
+    let (half, whole) = rayon::join(|| climbed(0.5), || climbed(1.0));
     if whole.step.likelihood > half.step.likelihood { whole } else { half }
 }
 
