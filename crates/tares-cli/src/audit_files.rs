@@ -100,16 +100,13 @@ impl Finding {
         }
     }
 
-    fn line(&self) -> Option<SuspectLine> {
-        let Reason::Probabilities { given, suggested } = self.reason else { return None };
-        Some(SuspectLine {
-            index: self.index,
-            given: self.given,
-            suggested: self.suggested,
-            score: self.score,
-            given_probability: given,
-            suggested_probability: suggested,
-        })
+    fn line(&self) -> SuspectLine {
+        let (given_probability, suggested_probability) = match self.reason {
+            Reason::Probabilities { given, suggested } => (given, suggested),
+            Reason::Margin { .. } => (f64::NAN, f64::NAN),
+        };
+        let Self { index, given, suggested, score, .. } = *self;
+        SuspectLine { index, given, suggested, score, given_probability, suggested_probability }
     }
 }
 
@@ -197,11 +194,10 @@ pub fn write_suspects(path: &Path, names: Names<'_>, findings: &[Finding]) -> Ou
     let id = |index: usize| cell(&names.row(index));
     let id: Option<&(dyn Fn(usize) -> String + Sync)> = if names.has_ids() { Some(&id) } else { None };
     let classes = names.all();
-    // Names that need care go the long way.
-    if classes.iter().all(|name| cell(name) == *name && plain(name) == *name)
-        && let Some(lines) = findings.iter().map(Finding::line).collect::<Option<Vec<SuspectLine>>>()
-    {
-        return Ok(label_tables::write_suspects(path, &classes, &lines, id)?);
+    // Names that need care, and reasons of another kind, go the long way.
+    let simple = classes.iter().all(|name| cell(name) == *name && plain(name) == *name);
+    if simple && findings.iter().all(|finding| matches!(finding.reason, Reason::Probabilities { .. })) {
+        return Ok(label_tables::write_suspects(path, &classes, findings.len(), &|at| findings[at].line(), id)?);
     }
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut write = |fields: [&str; 6]| writer.write_record(fields).map_err(Failure::new);

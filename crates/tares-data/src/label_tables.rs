@@ -59,18 +59,19 @@ pub struct SuspectLine {
     pub suggested_probability: f64,
 }
 
-/// `index,id,given,suggested,score,reason` of the suspects, in their order. `classes` are cells that need no quotes.
+/// `index,id,given,suggested,score,reason` of `count` suspects, in their order. `classes` are cells that need no quotes.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn write_suspects(
     path: &Path,
     classes: &[String],
-    lines: &[SuspectLine],
+    count: usize,
+    line: &(dyn Fn(usize) -> SuspectLine + Sync),
     id: Option<&(dyn Fn(usize) -> String + Sync)>,
 ) -> Result<()> {
-    write_lines(path, b"index,id,given,suggested,score,reason\n", lines.len(), &|rows, text| {
-        for line in &lines[rows] {
+    write_lines(path, b"index,id,given,suggested,score,reason\n", count, &|rows, text| {
+        for line in rows.map(line) {
             let (given, suggested) =
                 (classes[line.given as usize].as_bytes(), classes[line.suggested as usize].as_bytes());
             let start = text.len();
@@ -213,7 +214,7 @@ mod tests {
             given_probability: 0.0312,
             suggested_probability: 0.9,
         };
-        write_suspects(&path, &classes, &[line], Some(&|index| format!("row {index}"))).unwrap();
+        write_suspects(&path, &classes, 1, &|_| line, Some(&|index| format!("row {index}"))).unwrap();
         assert_eq!(
             std::fs::read_to_string(&path).unwrap(),
             "index,id,given,suggested,score,reason\n7,row 7,cat,cat,0.250000,classifier says cat 90.0 % and cat 3.1 %\n"
