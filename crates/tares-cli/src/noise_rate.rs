@@ -31,9 +31,14 @@ pub fn estimate(spec: &Spec, train: &Dataset, network: &Network) -> Outcome<Rate
         .into_iter()
         .map(f64::from)
         .collect();
-    let found = count(&Table::new(&probabilities, train.classes())?, train.given(), Way::default())?;
+    let table = Table::new(&probabilities, train.classes())?;
+    let found = count(&table, train.given(), Way::default())?;
+    // Judges that are neither sure nor unsure can mislead the default; confident learning counts too few rather than too
+    // many, and not more labels are wrong than the judges disagree with.
+    let low = count(&table, train.given(), Way::Confident)?.rate;
+    let high = count(&table, train.given(), Way::Argmax)?.rate;
     Ok(RateRecord {
-        value: found.rate.clamp(0.0, 0.95),
+        value: found.rate.clamp(low.min(high), high.max(low)).clamp(0.0, 0.95),
         source: format!("estimated by {FOLDS} networks on rows they were not trained on"),
         band: Some(found.band),
     })
