@@ -1,7 +1,7 @@
 //! The default estimate: how likely is each given label wrong, after all that the data say about the noise?
 //!
 //! What a classifier says about a row is turned into a belief b about its **true** class: how much does the row look like
-//! rows of each class ([`likeness`](super::likeness))? The given label is a draw from that class's row of the transition
+//! rows of each class (`likeness.rs`)? The given label is a draw from that class's row of the transition
 //! matrix:
 //!
 //! ```text
