@@ -42,10 +42,11 @@ pub fn estimate(spec: &Spec, train: &Dataset, network: &Network) -> Outcome<Rate
     })
 }
 
-/// Confident learning's rate where the default finds less than a third of it. It counts too few rather than too many, so
-/// judges that are neither sure nor unsure (robust losses on heavy symmetric noise) have misled the default then.
+/// Confident learning's rate where the default finds ten points less. With judges that are neither sure nor unsure
+/// (robust losses on heavy noise) the default takes wrong labels for doubts; with weak judges confident learning takes
+/// doubts for wrong labels, but by fewer points than that on the data this was tried on (results/README.md).
 fn not_misled(rate: f64, confident: f64) -> f64 {
-    if confident > 3.0 * rate { confident } else { rate }
+    if confident > rate + 0.1 { confident } else { rate }
 }
 
 /// What a wrong noise rate costs: NPCL's test accuracy on MNIST told half, the whole and one and a half times the rate, as
@@ -69,6 +70,7 @@ mod tests {
     #[test]
     fn confident_learning_steps_in_only_when_the_default_is_far_below_it() {
         assert_eq!([not_misled(0.04, 0.09), not_misled(0.12, 0.55), not_misled(0.0, 0.0)], [0.04, 0.55, 0.0]);
+        assert_eq!(not_misled(0.175, 0.34), 0.34);
     }
 
     #[test]
