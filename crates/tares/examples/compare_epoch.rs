@@ -5,7 +5,10 @@
 //! the epoch), both as i64. Then it prints `ready`, and for every line on its input it reads the files again, corrupts, trains one epoch with NPCL
 //! through `fit`, tests, and prints `wall_ms cpu_ms objective accuracy`.
 
+mod process;
+
 use burn::tensor::Device;
+use process::{processor_ms, resident_mb};
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
@@ -64,21 +67,4 @@ fn share(network: &Network, plan: &Plan, train: &Dataset, directory: &Path) {
     write("epoch.safetensors", to_safetensors(&network).expect("weights as bytes"));
     write("epoch.given", bytes(&mut train.given().iter().map(|&label| i64::from(label))));
     write("epoch.order", bytes(&mut order.into_iter()));
-}
-
-/// Megabytes of memory in use (Linux; elsewhere 0).
-fn resident_mb() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
-}
-
-/// What the processors have given to all threads of this process so far, ms (Linux; elsewhere 0).
-fn processor_ms() -> f64 {
-    let given = |task: std::io::Result<std::fs::DirEntry>| -> Option<f64> {
-        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
-        text.split(' ').next()?.parse().ok()
-    };
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
-    tasks.filter_map(given).sum::<f64>() / 1e6
 }

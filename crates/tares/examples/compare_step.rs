@@ -4,11 +4,14 @@
 //! `DIR/CASE.batches` (per batch the pixels as f32, then the labels as i64), and prints `ready`. For every line `N` on its input
 //! it makes N steps (forward, mean cross-entropy, backward, Adam 1e-3) and prints `wall_ms cpu_ms loss loss ...`, times per step.
 
+mod process;
+
 use burn::module::Module;
 use burn::nn::Linear;
 use burn::nn::conv::Conv2d;
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use process::{processor_ms, resident_mb};
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
@@ -132,21 +135,4 @@ fn serve<N: Classifier>(case: &str, directory: &Path, shape: [usize; 4], init: i
         println!("{:.4} {:.4} {}", per_step(wall), per_step(cpu), losses.join(" "));
         std::io::stdout().flush().expect("an open output");
     }
-}
-
-/// Megabytes of memory in use (Linux; elsewhere 0).
-fn resident_mb() -> f64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
-}
-
-/// What the processors have given to all threads of this process so far, ms (Linux; elsewhere 0).
-fn processor_ms() -> f64 {
-    let given = |task: std::io::Result<std::fs::DirEntry>| -> Option<f64> {
-        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
-        text.split(' ').next()?.parse().ok()
-    };
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten();
-    tasks.filter_map(given).sum::<f64>() / 1e6
 }
