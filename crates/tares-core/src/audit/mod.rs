@@ -11,11 +11,11 @@ use score::Scorer;
 use crate::dataset::Label;
 use crate::error::Result;
 use crate::estimate::check::Tally;
+use crate::estimate::judge::JudgeBlock;
 use crate::estimate::probabilities::sealed::Passes;
 use crate::estimate::probabilities::{Number, Probabilities, first_choice, fold, largest, pick};
-use crate::estimate::quick::{JudgeBlock, QUICK_ERROR};
 use crate::estimate::sample::Sample;
-use crate::estimate::{ConfidentJoint, Estimate, Method, Overview, Posterior};
+use crate::estimate::{ConfidentJoint, Estimate, Method, Overview, Posterior, Verdict};
 use crate::noise::Transition;
 use crate::widest::widest;
 use rayon::prelude::*;
@@ -161,27 +161,24 @@ fn by_posterior<P: Probabilities + ?Sized>(
     known: Option<&Overview>,
 ) -> Result<(Overview, Estimate, Vec<Suspect>)> {
     let classes = probs.classes();
-    let (scorer, quick) = (Scorer::new(score, known, model), model.quick());
-    // Below this no exact judgement could reach the cut.
-    let interesting = (model.cut() - QUICK_ERROR) as f32;
+    let scorer = Scorer::new(score, known, model);
     let (mut total, mut wrong, mut suspects) = (Tally::new(classes), 0.0, Vec::new());
     fold(
         probs,
         given,
         || (Tally::new(classes), 0.0, Vec::new()),
         |(tally, wrong, found), block| {
-            let look = |index: usize, label: Label, row: &[P::Number]| {
-                let verdict = model.judge(row, label);
-                if verdict.wrong >= model.cut() && verdict.contradicted {
+            let look = |index: usize, label: Label, row: &[P::Number], verdict: Verdict| {
+                if verdict.contradicted {
                     let score = match scorer {
-                        Scorer::Posterior(_) => 1.0 - verdict.wrong,
+                        Scorer::Posterior(_) => verdict.right,
                         _ => scorer.of(row, label),
                     };
                     found.push(suspect(index, label, verdict.suggested, score, row));
                 }
-                verdict.wrong
             };
-            *wrong += widest(JudgeBlock { quick: &quick, block, tally, interesting, look });
+            let (judge, cut) = (model.judges(), model.cut() as f32);
+            *wrong += widest(JudgeBlock { judge, block, tally, cut, look });
             Ok(())
         },
         |(tally, part, found)| {

@@ -94,7 +94,7 @@ impl<'a> Scorer<'a> {
         let label = given as usize;
         let own: f64 = row[label].into();
         match self {
-            Self::Posterior(model) => 1.0 - model.judge(row, given).wrong,
+            Self::Posterior(model) => model.judge(row, given).right,
             Self::SelfConfidence => own,
             Self::NormalisedMargin => normalised_margin(row, label),
             Self::EntropyAdjusted => entropy_adjusted(row, label),

@@ -1,24 +1,38 @@
 //! Expectation maximisation of the noise on drawn rows: which class is each row, what does each class look like, and how
 //! are its labels mistaken?
 
+use super::glance::{larger, log2};
 use super::likeness::{Likeness, MOST_CLASSES, heights};
 use super::sample::Rows;
+use super::sheet::{FEW, ROWS, tell};
+use crate::dataset::Label;
+use crate::widest::{Work, widest};
 use rayon::prelude::*;
 
-/// Rows worth of belief, in every class, that labels are right and that the class looks like itself.
+/// Drawn rows' worth of belief, per class and for each other class, that its labels are mistaken as all labels are: with many
+/// classes most kinds of mistakes are in no drawn row, and still happen.
+const PER_KIND: f64 = 0.1;
+/// The rate of mistakes that is thought possible even if none was seen.
+const LEAST_RATE: f64 = 0.01;
+/// Drawn rows' worth of belief that a class looks like itself.
 const TRUST: f64 = 1.0;
-/// Rows worth of belief in every kind of mistake together, per class.
-const DOUBT: f64 = 0.01;
-/// Rows are gone through in at most this many parts, so that sums are the same whatever the number of threads.
-const PARTS: usize = 16;
+/// Rows are gone through in at most this many parts of at least so many rows, whatever the number of threads: so sums are
+/// always the same.
+const MOST_PARTS: usize = 16;
+const LEAST_ROWS: usize = 1000;
 /// First sharpness: that of a classifier that is neither too sure nor too modest of noisy labels.
 const FIRST_SHARPNESS: f64 = 2.0;
+/// No label is less likely than this.
+const UNLIKELY: f32 = 1e-30;
 
 /// What is fitted.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Noise {
-    /// `[given][true]`: column `given` of the transition matrix lies together.
-    pub(crate) columns: Vec<f64>,
+    /// T of the kinds of labels that were seen: (true class, T) per given label, in the order of the true classes. With many
+    /// classes these are few; the right label is always among them.
+    kinds: Vec<Vec<(u32, f64)>>,
+    /// T of all others, per true class.
+    unseen: Vec<f64>,
     /// M, `[true][shown]`; empty with more than [`MOST_CLASSES`].
     pub(crate) prototypes: Vec<f64>,
 }
@@ -26,8 +40,28 @@ pub(crate) struct Noise {
 /// Drawn rows, ready to be fitted to.
 pub(crate) struct Fitting<'a> {
     rows: &'a [Rows],
-    heights: Vec<Vec<f64>>,
+    told: Vec<Told>,
+    /// Labels whose rows are gone through together.
+    parts: Vec<std::ops::Range<usize>>,
     classes: usize,
+}
+
+/// What the rows of one given label tell.
+enum Told {
+    /// Of few classes, eight rows side by side, K lanes for each eight.
+    Sheets {
+        /// Probabilities; 0 where they tell nothing.
+        values: Vec<[f32; ROWS]>,
+        heights: Vec<[f32; ROWS]>,
+        tells: Vec<[f32; ROWS]>,
+    },
+    /// Of many classes.
+    Entries {
+        /// Of every entry.
+        heights: Vec<f32>,
+        /// The classes that have an entry, in order.
+        named: Vec<u32>,
+    },
 }
 
 /// What one step says about the noise it began with.
@@ -41,8 +75,8 @@ pub(crate) struct Step {
 
 /// Sums of one part of the rows.
 struct Sums {
-    /// `[given of the part][true]`.
-    expected: Vec<f64>,
+    /// Rows of each class among those given a label, for each label of the part.
+    expected: Vec<Vec<(u32, f64)>>,
     /// `[true][shown]`.
     shown: Vec<f64>,
     likelihood: f64,
@@ -51,7 +85,19 @@ struct Sums {
 impl<'a> Fitting<'a> {
     pub(crate) fn new(rows: &'a [Rows]) -> Self {
         let classes = rows.len();
-        Self { rows, heights: rows.par_iter().map(|rows| heights(rows, classes)).collect(), classes }
+        let read = |(label, rows): (usize, &Rows)| widest(Read { rows, label: label as Label, classes });
+        let told = rows.par_iter().enumerate().map(read).collect();
+        let all: usize = rows.iter().map(Rows::len).sum();
+        let wanted = (all / MOST_PARTS).max(LEAST_ROWS);
+        let (mut parts, mut first, mut count) = (Vec::new(), 0, 0);
+        for (label, rows) in rows.iter().enumerate() {
+            count += rows.len();
+            if count >= wanted || label + 1 == classes {
+                parts.push(first..label + 1);
+                (first, count) = (label + 1, 0);
+            }
+        }
+        Self { rows, told, parts, classes }
     }
 
     pub(crate) fn classes(&self) -> usize {
@@ -61,13 +107,10 @@ impl<'a> Fitting<'a> {
     /// Nine labels of ten are right, and rows are what the classifier says they are.
     pub(crate) fn start(&self) -> Noise {
         let classes = self.classes;
-        let other = 0.1 / (classes as f64 - 1.0);
-        let entry = |place: usize| if place / classes == place % classes { 0.9 } else { other };
-        let columns: Vec<f64> = (0..classes * classes).map(entry).collect();
         // Only the prototypes of this step are kept: every label is as good as any other to them.
-        let level = Noise { columns: vec![1.0; classes * classes], prototypes: Vec::new() };
+        let level = Noise { unseen: vec![1.0; classes], ..Noise::even(classes, 0.0) };
         let prototypes = self.step(&level, &Likeness::new(&[], 0.0, FIRST_SHARPNESS, classes)).noise.prototypes;
-        Noise { columns, prototypes }
+        Noise { prototypes, ..Noise::even(classes, 0.1) }
     }
 
     /// `turns` steps at one sharpness c and share λ.
@@ -83,101 +126,66 @@ impl<'a> Fitting<'a> {
 
     fn step(&self, noise: &Noise, likeness: &Likeness) -> Step {
         let classes = self.classes;
-        let learns = classes <= MOST_CLASSES;
-        let labels: Vec<usize> = (0..classes).collect();
-        let parts: Vec<Sums> = labels
-            .par_chunks(classes.div_ceil(PARTS))
-            .map(|labels| {
-                let mut sums = Sums {
-                    expected: vec![0.0; labels.len() * classes],
-                    shown: vec![0.0; if learns { classes * classes } else { 0 }],
-                    likelihood: 0.0,
-                };
-                for (&label, expected) in labels.iter().zip(sums.expected.chunks_exact_mut(classes)) {
-                    let column = &noise.columns[label * classes..(label + 1) * classes];
-                    sums.likelihood += self.visit(label, column, likeness, expected, &mut sums.shown);
-                }
-                sums
-            })
-            .collect();
-        let (mut totals, mut all, mut right) = (vec![TRUST + DOUBT; classes], 0.0, 0.0);
-        let (mut shown, mut likelihood) = (vec![0.0; if learns { classes * classes } else { 0 }], 0.0);
+        let visit =
+            |labels: &std::ops::Range<usize>| widest(Visit { fitting: self, labels: labels.clone(), noise, likeness });
+        let parts: Vec<Sums> = self.parts.par_iter().map(visit).collect();
+        let (mut totals, mut all, mut right) = (vec![0.0; classes], 0.0, 0.0);
+        let (mut shown, mut likelihood) = (vec![0.0; if self.learns() { classes * classes } else { 0 }], 0.0);
         for sums in &parts {
             shown.iter_mut().zip(&sums.shown).for_each(|(total, value)| *total += value);
             likelihood += sums.likelihood;
         }
-        let expected = parts.iter().flat_map(|sums| sums.expected.chunks_exact(classes));
-        for (label, expected) in expected.clone().enumerate() {
-            totals.iter_mut().zip(expected).for_each(|(total, value)| *total += value);
-            all += expected.iter().sum::<f64>();
-            right += expected[label];
+        let expected = || parts.iter().flat_map(|sums| &sums.expected);
+        for (label, expected) in expected().enumerate() {
+            for &(class, rows) in expected {
+                totals[class as usize] += rows;
+                all += rows;
+                right += if class as usize == label { rows } else { 0.0 };
+            }
         }
-        let doubt = DOUBT / classes as f64;
-        let mut columns = Vec::with_capacity(classes * classes);
-        for (label, expected) in expected.enumerate() {
-            let entry = |(truth, (value, total)): (usize, (&f64, &f64))| {
-                (value + doubt + if truth == label { TRUST } else { 0.0 }) / total
+        let all = all.max(f64::MIN_POSITIVE);
+        let rate = 1.0 - right / all;
+        let drawn: usize = self.rows.iter().map(Rows::len).sum();
+        let one_row = all / drawn.max(1) as f64;
+        let believed = one_row * PER_KIND * classes as f64;
+        let pooled = rate.max(LEAST_RATE);
+        let (kept, mistaken) = (believed * (1.0 - pooled), believed * pooled / (classes as f64 - 1.0));
+        let unseen: Vec<f64> = totals.iter().map(|total| mistaken / (total + believed)).collect();
+        let of_label = |(label, expected): (usize, &Vec<(u32, f64)>)| {
+            let likely = |&(class, rows): &(u32, f64)| {
+                let more = if class as usize == label { kept } else { mistaken };
+                (class, (rows + more) / (totals[class as usize] + believed))
             };
-            columns.extend(expected.iter().zip(&totals).enumerate().map(entry));
-        }
-        (0..classes).for_each(|class| keep_right_first(&mut columns, class, classes));
+            let mut kinds: Vec<(u32, f64)> = expected.iter().map(likely).collect();
+            if let Err(place) = kinds.binary_search_by_key(&(label as u32), |kind| kind.0) {
+                kinds.insert(place, likely(&(label as u32, 0.0)));
+            }
+            kinds
+        };
+        let mut kinds: Vec<Vec<(u32, f64)>> = expected().enumerate().map(of_label).collect();
+        keep_right_first(&mut kinds);
         for (class, row) in shown.chunks_exact_mut(classes).enumerate() {
-            row[class] += TRUST;
+            row[class] += TRUST * one_row;
             let sum: f64 = row.iter().sum();
             row.iter_mut().for_each(|value| *value /= sum);
         }
-        let all = all.max(f64::MIN_POSITIVE);
-        Step { noise: Noise { columns, prototypes: shown }, likelihood: likelihood / all, rate: 1.0 - right / all }
+        Step { noise: Noise { kinds, unseen, prototypes: shown }, likelihood: likelihood / all, rate }
     }
 
-    /// Adds what the rows given `label` say; the sum of their log-likelihoods.
-    fn visit(&self, label: usize, column: &[f64], likeness: &Likeness, expected: &mut [f64], shown: &mut [f64]) -> f64 {
-        let (rows, heights, classes) = (&self.rows[label], &self.heights[label], self.classes);
-        let (mut beliefs, mut likelihood) = (Vec::new(), 0.0);
-        for (span, _) in rows.spans() {
-            let names = &rows.classes()[span.clone()];
-            let values = &rows.values()[span.clone()];
-            likeness.beliefs(names, &heights[span], &mut beliefs);
-            let mut total = 0.0;
-            for (belief, &class) in beliefs.iter_mut().zip(names) {
-                *belief *= column[class as usize];
-                total += *belief;
-            }
-            let total = total.max(f64::MIN_POSITIVE);
-            likelihood += total.ln();
-            let share = rows.weight / total;
-            for (belief, &class) in beliefs.iter().zip(names) {
-                let part = belief * share;
-                expected[class as usize] += part;
-                // What is less than a thousandth of a row cannot move a prototype.
-                if !shown.is_empty() && part > 1e-3 * rows.weight {
-                    let row = &mut shown[class as usize * classes..(class as usize + 1) * classes];
-                    for (&name, &value) in names.iter().zip(values) {
-                        row[name as usize] += part * f64::from(value);
-                    }
-                }
-            }
-        }
-        likelihood * rows.weight
+    /// Whether prototypes are learnt.
+    fn learns(&self) -> bool {
+        self.classes <= MOST_CLASSES
     }
 
-    /// (probability that the label is wrong, rows it stands for) of every drawn row.
-    pub(crate) fn wrong(&self, columns: &[f64], likeness: &Likeness) -> Vec<(f64, f64)> {
-        let of_label = |label: usize| {
-            let column = &columns[label * self.classes..(label + 1) * self.classes];
-            self.each(label, likeness, |rows, names, own, beliefs, _| {
-                let weight = |place: usize| beliefs[place] * column[names[place] as usize];
-                let total: f64 = (0..names.len()).map(weight).sum();
-                (if total > 0.0 { 1.0 - weight(own) / total } else { 1.0 }, rows.weight)
-            })
-        };
-        (0..self.classes).into_par_iter().map(of_label).collect::<Vec<_>>().concat()
+    /// (probability that the label is right, rows it stands for) of every drawn row.
+    pub(crate) fn right(&self, noise: &Noise, likeness: &Likeness) -> Vec<(f64, f64)> {
+        self.each(noise, likeness, |own, total, _| if total > 0.0 { own / total } else { 0.0 })
     }
 
     /// How sure of their class the surest rows are: all but `part` of the rows are at most this sure.
-    pub(crate) fn surest(&self, likeness: &Likeness, part: f64) -> f64 {
-        let of_label = |label: usize| self.each(label, likeness, |rows, _, _, _, top| (top, rows.weight));
-        let mut sure: Vec<(f64, f64)> = (0..self.classes).into_par_iter().map(of_label).collect::<Vec<_>>().concat();
+    pub(crate) fn surest(&self, noise: &Noise, likeness: &Likeness, part: f64) -> f64 {
+        // The largest belief is 1 before beliefs are divided by their sum.
+        let mut sure = self.each(noise, likeness, |_, _, sum| 1.0 / sum);
         sure.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
         let mut left: f64 = part * sure.iter().map(|(_, weight)| weight).sum::<f64>();
         for &(top, weight) in &sure {
@@ -189,43 +197,337 @@ impl<'a> Fitting<'a> {
         sure.last().map_or(1.0, |last| last.0)
     }
 
-    /// `look` at (rows, classes, place of the given one, beliefs, largest belief) of every row given `label`.
-    fn each<T>(
-        &self,
-        label: usize,
-        likeness: &Likeness,
-        look: impl Fn(&Rows, &[u32], usize, &[f64], f64) -> T,
-    ) -> Vec<T> {
-        let (rows, heights) = (&self.rows[label], &self.heights[label]);
-        let mut beliefs = Vec::new();
-        let mut found = Vec::with_capacity(rows.len());
-        for (span, own) in rows.spans() {
-            let names = &rows.classes()[span.clone()];
-            let own = own - span.start;
-            let top = likeness.beliefs(names, &heights[span], &mut beliefs);
-            found.push(look(rows, names, own, &beliefs, top));
-        }
-        found
+    /// (what `look` makes of every drawn row, the rows it stands for): it sees the belief in the given label times T, the
+    /// sum of this over all classes, and the sum of the beliefs.
+    fn each(&self, noise: &Noise, likeness: &Likeness, look: impl Fn(f32, f32, f32) -> f32 + Sync) -> Vec<(f64, f64)> {
+        let of_part = |labels: &std::ops::Range<usize>| {
+            let fitting = self;
+            widest(Look { fitting, labels: labels.clone(), noise, likeness, look: &look })
+        };
+        self.parts.par_iter().map(of_part).collect::<Vec<_>>().concat()
     }
 }
 
+/// The drawn rows of one given label, to be read.
+struct Read<'a> {
+    rows: &'a Rows,
+    label: Label,
+    classes: usize,
+}
+
+impl Work for Read<'_> {
+    type Output = Told;
+
+    #[inline(always)]
+    fn run(self) -> Told {
+        let Self { rows, label, classes } = self;
+        if classes > FEW {
+            let (mut entries, mut named) = (rows.values().to_vec(), rows.classes().to_vec());
+            rows.spans().for_each(|span| heights(&mut entries[span], classes));
+            named.sort_unstable();
+            named.dedup();
+            return Told::Entries { heights: entries, named };
+        }
+        let size = rows.len().div_ceil(ROWS) * classes;
+        let (mut values, mut heights, mut tells) =
+            (vec![[0.0; ROWS]; size], vec![[0.0; ROWS]; size], vec![[0.0; ROWS]; size]);
+        for (row, span) in rows.spans().enumerate() {
+            let sheet = &mut values[row / ROWS * classes..][..classes];
+            for (&class, &value) in rows.classes()[span.clone()].iter().zip(&rows.values()[span]) {
+                sheet[class as usize][row % ROWS] = value;
+            }
+        }
+        let sheets = values.chunks_exact(classes).zip(heights.chunks_exact_mut(classes));
+        for ((values, heights), tells) in sheets.zip(tells.chunks_exact_mut(classes)) {
+            let tops = values.iter().fold([0.0; ROWS], |mut tops, values| {
+                (0..ROWS).for_each(|lane| tops[lane] = larger(tops[lane], values[lane]));
+                tops
+            });
+            tell(values, &tops, &[label; ROWS], heights, tells);
+        }
+        Told::Sheets { values, heights, tells }
+    }
+}
+
+/// One step on the rows of some given labels.
+struct Visit<'a> {
+    fitting: &'a Fitting<'a>,
+    labels: std::ops::Range<usize>,
+    noise: &'a Noise,
+    likeness: &'a Likeness,
+}
+
+impl Work for Visit<'_> {
+    type Output = Sums;
+
+    #[inline(always)]
+    fn run(self) -> Sums {
+        let Self { fitting, labels, noise, likeness } = self;
+        let classes = fitting.classes;
+        let learnt = if fitting.learns() { classes * classes } else { 0 };
+        let mut sums = Sums { expected: Vec::with_capacity(labels.len()), shown: vec![0.0; learnt], likelihood: 0.0 };
+        let mut shown = vec![[0.0; ROWS]; if classes <= FEW { learnt } else { 0 }];
+        let (mut columns, mut counts) = (noise.columns(), vec![0.0; classes]);
+        for label in labels {
+            let (rows, column) = (&fitting.rows[label], columns.of(label));
+            let likelihood = match &fitting.told[label] {
+                Told::Sheets { values, heights, tells } => {
+                    eight_at_a_time(rows, [values, heights, tells], column, likeness, &mut counts, &mut shown)
+                }
+                Told::Entries { heights, .. } => {
+                    one_at_a_time(rows, heights, column, likeness, &mut counts, &mut sums.shown)
+                }
+            };
+            sums.likelihood += likelihood * rows.weight;
+            let mut take = |class: u32| (class, std::mem::take(&mut counts[class as usize]));
+            sums.expected.push(match &fitting.told[label] {
+                Told::Sheets { .. } => (0..classes as u32).map(take).collect(),
+                Told::Entries { named, .. } => named.iter().map(|&class| take(class)).collect(),
+            });
+        }
+        sums.shown.iter_mut().zip(shown).for_each(|(all, lanes)| *all += f64::from(sum(lanes)));
+        sums
+    }
+}
+
+/// Adds what rows of one label say; the sum of their log-likelihoods.
+#[inline(always)]
+fn eight_at_a_time(
+    rows: &Rows,
+    sheets: [&[[f32; ROWS]]; 3],
+    column: &[f32],
+    likeness: &Likeness,
+    expected: &mut [f64],
+    shown: &mut [[f32; ROWS]],
+) -> f64 {
+    let classes = column.len();
+    let [values, heights, tells] = sheets.map(|sheet| sheet.chunks_exact(classes));
+    let weight = rows.weight as f32;
+    let (mut likelihood, mut left) = (0.0, rows.len());
+    let (mut beliefs, mut counted) = ([[0.0; ROWS]; FEW], [[0.0; ROWS]; FEW]);
+    for ((values, heights), tells) in values.zip(heights).zip(tells) {
+        likeness.of_sheet(heights, tells, &mut beliefs[..classes]);
+        let (mut sums, mut totals) = ([0.0; ROWS], [0.0; ROWS]);
+        for (beliefs, likely) in beliefs.iter_mut().zip(column) {
+            for lane in 0..ROWS {
+                sums[lane] += beliefs[lane];
+                beliefs[lane] *= likely;
+                totals[lane] += beliefs[lane];
+            }
+        }
+        let (mut shares, mut logs) = ([0.0; ROWS], [0.0; ROWS]);
+        for lane in 0..ROWS {
+            // The last eight may be fewer.
+            let there = if lane < left { 1.0 } else { 0.0 };
+            logs[lane] = there * log2(larger(totals[lane] / sums[lane], UNLIKELY));
+            shares[lane] = there / larger(totals[lane], UNLIKELY);
+        }
+        likelihood += f64::from(sum(logs));
+        left = left.saturating_sub(ROWS);
+        for class in 0..classes {
+            let mut part = beliefs[class];
+            for lane in 0..ROWS {
+                part[lane] *= shares[lane];
+                counted[class][lane] += part[lane];
+                part[lane] *= weight;
+            }
+            for (shown, values) in shown[class * classes..][..classes].iter_mut().zip(values) {
+                let mut new = *shown;
+                for lane in 0..ROWS {
+                    new[lane] = part[lane].mul_add(values[lane], new[lane]);
+                }
+                *shown = new;
+            }
+        }
+    }
+    for (expected, counted) in expected.iter_mut().zip(counted) {
+        *expected += f64::from(sum(counted)) * rows.weight;
+    }
+    likelihood * std::f64::consts::LN_2
+}
+
+/// The same with many classes.
+#[inline(always)]
+fn one_at_a_time(
+    rows: &Rows,
+    heights: &[f32],
+    column: &[f32],
+    likeness: &Likeness,
+    expected: &mut [f64],
+    shown: &mut [f64],
+) -> f64 {
+    let classes = column.len();
+    let (mut beliefs, mut likelihood) = (Vec::new(), 0.0);
+    for span in rows.spans() {
+        let names = &rows.classes()[span.clone()];
+        likeness.of_entries(names, &heights[span.clone()], &mut beliefs);
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (belief, &class) in beliefs.iter_mut().zip(names) {
+            sum += *belief;
+            *belief *= column[class as usize];
+            total += *belief;
+        }
+        likelihood += f64::from(log2(larger(total / sum, UNLIKELY)));
+        let share = rows.weight / f64::from(larger(total, UNLIKELY));
+        for (&belief, &class) in beliefs.iter().zip(names) {
+            let part = f64::from(belief) * share;
+            expected[class as usize] += part;
+            // What is less than a thousandth of a row cannot move a prototype.
+            if !shown.is_empty() && part > 1e-3 * rows.weight {
+                let row = &mut shown[class as usize * classes..][..classes];
+                for (&name, &value) in names.iter().zip(&rows.values()[span.clone()]) {
+                    row[name as usize] += part * f64::from(value);
+                }
+            }
+        }
+    }
+    likelihood * std::f64::consts::LN_2
+}
+
+/// A look at every row of some given labels.
+struct Look<'a, L> {
+    fitting: &'a Fitting<'a>,
+    labels: std::ops::Range<usize>,
+    noise: &'a Noise,
+    likeness: &'a Likeness,
+    look: &'a L,
+}
+
+impl<L: Fn(f32, f32, f32) -> f32> Work for Look<'_, L> {
+    type Output = Vec<(f64, f64)>;
+
+    #[inline(always)]
+    fn run(self) -> Self::Output {
+        let Self { fitting, labels, noise, likeness, look } = self;
+        let classes = fitting.classes;
+        let (mut seen, mut columns) = (Vec::new(), noise.columns());
+        for label in labels {
+            let (rows, column) = (&fitting.rows[label], columns.of(label));
+            let mut take = |own: f32, total: f32, sum: f32| seen.push((f64::from(look(own, total, sum)), rows.weight));
+            match &fitting.told[label] {
+                Told::Sheets { heights, tells, .. } => {
+                    let mut beliefs = [[0.0; ROWS]; FEW];
+                    let sheets = heights.chunks_exact(classes).zip(tells.chunks_exact(classes));
+                    for (number, (heights, tells)) in sheets.enumerate() {
+                        likeness.of_sheet(heights, tells, &mut beliefs[..classes]);
+                        let (mut sums, mut totals) = ([0.0; ROWS], [0.0; ROWS]);
+                        for (beliefs, likely) in beliefs.iter().zip(column) {
+                            for lane in 0..ROWS {
+                                sums[lane] += beliefs[lane];
+                                totals[lane] += beliefs[lane] * likely;
+                            }
+                        }
+                        for lane in 0..ROWS.min(rows.len() - number * ROWS) {
+                            take(beliefs[label][lane] * column[label], totals[lane], sums[lane]);
+                        }
+                    }
+                }
+                Told::Entries { heights, .. } => {
+                    let mut beliefs = Vec::new();
+                    for span in rows.spans() {
+                        let names = &rows.classes()[span.clone()];
+                        likeness.of_entries(names, &heights[span], &mut beliefs);
+                        let (mut sum, mut total, mut own) = (0.0, 0.0, 0.0);
+                        for (&belief, &class) in beliefs.iter().zip(names) {
+                            let weight = belief * column[class as usize];
+                            sum += belief;
+                            total += weight;
+                            own = if class as usize == label { weight } else { own };
+                        }
+                        take(own, total, sum);
+                    }
+                }
+            }
+        }
+        seen
+    }
+}
+
+/// The sum of the lanes, always in the same order.
+#[inline(always)]
+fn sum(lanes: [f32; ROWS]) -> f32 {
+    let halves = [lanes[0] + lanes[4], lanes[1] + lanes[5], lanes[2] + lanes[6], lanes[3] + lanes[7]];
+    (halves[0] + halves[2]) + (halves[1] + halves[3])
+}
+
 /// No mistake is commoner than the right label: otherwise classes could change their names, and nobody would notice.
-fn keep_right_first(columns: &mut [f64], class: usize, classes: usize) {
-    let place = |given: usize| given * classes + class;
-    let others = (0..classes).filter(|&given| given != class);
-    if let Some(most) = others.max_by(|&a, &b| columns[place(a)].total_cmp(&columns[place(b)]))
-        && columns[place(most)] > columns[place(class)]
-    {
-        let mean = (columns[place(most)] + columns[place(class)]) / 2.0;
-        columns[place(most)] = mean;
-        columns[place(class)] = mean;
+fn keep_right_first(kinds: &mut [Vec<(u32, f64)>]) {
+    // Per true class: how common its commonest mistake is, and the label then given.
+    let mut most = vec![(0.0, 0); kinds.len()];
+    for (label, kinds) in kinds.iter().enumerate() {
+        for &(class, part) in kinds {
+            if class as usize != label && part > most[class as usize].0 {
+                most[class as usize] = (part, label);
+            }
+        }
+    }
+    fn part(kinds: &mut [Vec<(u32, f64)>], label: usize, class: usize) -> Option<&mut f64> {
+        let place = kinds[label].binary_search_by_key(&(class as u32), |kind| kind.0).ok()?;
+        Some(&mut kinds[label][place].1)
+    }
+    for (class, (mistaken, label)) in most.into_iter().enumerate() {
+        let Some(right) = part(kinds, class, class) else { continue };
+        if mistaken > *right {
+            let mean = (mistaken + *right) / 2.0;
+            *right = mean;
+            if let Some(mistaken) = part(kinds, label, class) {
+                *mistaken = mean;
+            }
+        }
     }
 }
 
 impl Noise {
+    /// All mistakes are as likely as each other.
+    pub(crate) fn even(classes: usize, rate: f64) -> Self {
+        Self {
+            kinds: (0..classes as u32).map(|class| vec![(class, 1.0 - rate)]).collect(),
+            unseen: vec![rate / (classes as f64 - 1.0); classes],
+            prototypes: Vec::new(),
+        }
+    }
+
     /// Makes everything possible again.
     fn softened(&self, classes: usize) -> Self {
-        let columns = self.columns.iter().map(|value| 0.98 * value + 0.02 / classes as f64).collect();
-        Self { columns, prototypes: self.prototypes.clone() }
+        let mut soft = self.clone();
+        let parts = soft.kinds.iter_mut().flatten().map(|kind| &mut kind.1);
+        parts.chain(&mut soft.unseen).for_each(|part| *part = 0.98 * *part + 0.02 / classes as f64);
+        soft
+    }
+
+    /// T in columns: how likely each class makes a given label.
+    pub(crate) fn columns(&self) -> Columns<'_> {
+        let unseen: Vec<f32> = self.unseen.iter().map(|&part| part as f32).collect();
+        Columns { noise: self, column: unseen.clone(), unseen }
+    }
+
+    /// T, `[true][given]`; every row sums to 1.
+    pub(crate) fn transition_rows(&self) -> Vec<Vec<f64>> {
+        let classes = self.unseen.len();
+        let mut rows: Vec<Vec<f64>> = self.unseen.iter().map(|&part| vec![part; classes]).collect();
+        for (label, kinds) in self.kinds.iter().enumerate() {
+            kinds.iter().for_each(|&(class, part)| rows[class as usize][label] = part);
+        }
+        for row in &mut rows {
+            let sum: f64 = row.iter().sum();
+            row.iter_mut().for_each(|part| *part /= sum);
+        }
+        rows
+    }
+}
+
+/// Columns of T, one after the other.
+pub(crate) struct Columns<'a> {
+    noise: &'a Noise,
+    unseen: Vec<f32>,
+    column: Vec<f32>,
+}
+
+impl Columns<'_> {
+    /// T[·][label].
+    pub(crate) fn of(&mut self, label: usize) -> &[f32] {
+        self.column.copy_from_slice(&self.unseen);
+        self.noise.kinds[label].iter().for_each(|&(class, part)| self.column[class as usize] = part as f32);
+        &self.column
     }
 }

@@ -45,18 +45,6 @@ impl Glance {
     }
 }
 
-/// The classes from `16 · chunk` on, as lanes; `fill` where there are no more.
-#[inline(always)]
-pub(crate) fn lanes<R: Number>(row: &[R], chunk: usize, fill: f32) -> Lanes {
-    let part = &row[chunk * LANES..];
-    let mut values = [fill; LANES];
-    match part.first_chunk::<LANES>() {
-        Some(whole) => (0..LANES).for_each(|lane| values[lane] = whole[lane].narrow()),
-        None => values.iter_mut().zip(part).for_each(|(to, from)| *to = from.narrow()),
-    }
-    values
-}
-
 /// Lane by lane, then halves upon halves: always in the same order.
 #[inline(always)]
 pub(crate) fn across(mut values: Lanes, join: impl Fn(f32, f32) -> f32) -> f32 {
@@ -91,7 +79,7 @@ pub(crate) fn log2(x: f32) -> f32 {
     let m = f32::from_bits((bits & 0x007f_ffff) + HALF_ROOT);
     let t = m - 1.0;
     // ln(1 + t) = t − t²/2 + t³ · P(t), P fitted on the interval (as in the Cephes library).
-    let mut p = 7.037_683_6e-2;
+    let mut p = 7.037_683_6e-2f32;
     for c in [
         -1.151_461e-1,
         1.167_699_87e-1,
@@ -102,10 +90,10 @@ pub(crate) fn log2(x: f32) -> f32 {
         -2.499_999_4e-1,
         3.333_333e-1,
     ] {
-        p = p * t + c;
+        p = p.mul_add(t, c);
     }
-    let ln = t + (t * t) * (p * t - 0.5);
-    ln * std::f32::consts::LOG2_E + exponent as f32
+    let ln = (t * t).mul_add(p.mul_add(t, -0.5), t);
+    ln.mul_add(std::f32::consts::LOG2_E, exponent as f32)
 }
 
 /// 2^y of numbers from −126 to 126, to about 2⁻²² of it; smaller ones are taken for −126.
@@ -118,9 +106,9 @@ pub(crate) fn exp2(y: f32) -> f32 {
     let whole = shifted.to_bits() << 23;
     let t = y - (shifted - ROUND);
     // 2^t on [−½, ½], fitted.
-    let mut p = 1.535_336_2e-4;
+    let mut p = 1.535_336_2e-4f32;
     for c in [1.339_887_4e-3, 9.618_437e-3, 5.550_332_5e-2, 2.402_264_7e-1, 6.931_472e-1, 1.0] {
-        p = p * t + c;
+        p = p.mul_add(t, c);
     }
     f32::from_bits(p.to_bits().wrapping_add(whole))
 }

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! In words: c labels drawn from M'_z, how likely does p(x) think they are? Of probabilities below a thousandth of the
-//! largest only their mean counts.
+//! largest only their mean counts. Logarithms are to base 2, numbers have 32 bits.
 
-use super::sample::Rows;
+use super::glance::{exp2, larger, log2};
 
 /// ε: keeps a class the classifier excludes from being impossible.
 pub(crate) const FLOOR: f64 = 1e-4;
@@ -25,9 +25,9 @@ pub(crate) struct Likeness {
     /// c.
     pub(crate) sharpness: f64,
     /// c · M', `[true][shown]`; empty if λ = 0.
-    pub(crate) pull: Vec<f64>,
+    pull: Vec<f32>,
     /// c · entropy of M'_z.
-    pub(crate) offset: Vec<f64>,
+    offset: Vec<f32>,
 }
 
 impl Likeness {
@@ -38,76 +38,103 @@ impl Likeness {
         }
         let own = |place: usize| if place / classes == place % classes { 1.0 - share } else { 0.0 };
         let mixed: Vec<f64> = prototypes.iter().enumerate().map(|(place, m)| share * m + own(place)).collect();
-        let entropy = |row: &[f64]| row.iter().map(|&m| if m > 0.0 { -m * m.ln() } else { 0.0 }).sum::<f64>();
-        let offset = mixed.chunks_exact(classes).map(|row| sharpness * entropy(row)).collect();
-        Self { classes, sharpness, pull: mixed.into_iter().map(|m| sharpness * m).collect(), offset }
+        let entropy = |row: &[f64]| row.iter().map(|&m| if m > 0.0 { -m * m.log2() } else { 0.0 }).sum::<f64>();
+        let offset = mixed.chunks_exact(classes).map(|row| (sharpness * entropy(row)) as f32).collect();
+        Self { classes, sharpness, pull: mixed.into_iter().map(|m| (sharpness * m) as f32).collect(), offset }
     }
 
-    /// ln b of class `names[place]` up to a number that is the same for all classes of the row.
-    #[inline]
-    pub(crate) fn log_belief(&self, place: usize, names: &[u32], heights: &[f64]) -> f64 {
-        if self.pull.is_empty() {
-            return self.sharpness * heights[place];
+    /// b of rows side by side (as `sheet::tell` reads them), up to a factor that makes the largest of each row 1. Classes
+    /// that tell nothing get 0.
+    #[inline(always)]
+    pub(crate) fn of_sheet<const L: usize>(&self, heights: &[[f32; L]], tells: &[[f32; L]], beliefs: &mut [[f32; L]]) {
+        let classes = self.classes;
+        let mut most = [f32::MIN; L];
+        for class in 0..classes {
+            let belief = match self.pull.is_empty() {
+                true => pulled([self.offset[class]; L], &[self.sharpness as f32], &heights[class..=class]),
+                false => pulled([self.offset[class]; L], &self.pull[class * classes..][..classes], heights),
+            };
+            for lane in 0..L {
+                let one = if tells[class][lane] > 0.0 { belief[lane] } else { f32::MIN };
+                most[lane] = larger(most[lane], one);
+                beliefs[class][lane] = one;
+            }
         }
-        let class = names[place] as usize;
-        let pull = &self.pull[class * self.classes..(class + 1) * self.classes];
-        self.offset[class]
-            + names.iter().zip(heights).map(|(&shown, height)| pull[shown as usize] * height).sum::<f64>()
+        for (beliefs, tells) in beliefs.iter_mut().zip(tells) {
+            for lane in 0..L {
+                beliefs[lane] = exp2(beliefs[lane] - most[lane]) * tells[lane];
+            }
+        }
     }
 
-    /// Writes b of the classes `names` into `beliefs`; the largest of them.
-    #[inline]
-    pub(crate) fn beliefs(&self, names: &[u32], heights: &[f64], beliefs: &mut Vec<f64>) -> f64 {
+    /// The same of one row of many classes: of the classes `names`, which are all that tell something.
+    #[inline(always)]
+    pub(crate) fn of_entries(&self, names: &[u32], heights: &[f32], beliefs: &mut Vec<f32>) {
         beliefs.clear();
-        beliefs.extend((0..names.len()).map(|place| self.log_belief(place, names, heights)));
-        let top = beliefs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let mut sum = 0.0;
-        for belief in beliefs.iter_mut() {
-            *belief = if *belief == top { 1.0 } else { (*belief - top).exp() };
-            sum += *belief;
+        if self.pull.is_empty() {
+            beliefs.extend(heights.iter().map(|height| self.sharpness as f32 * height));
+        } else {
+            beliefs.extend(names.iter().map(|&class| {
+                let pull = &self.pull[class as usize * self.classes..][..self.classes];
+                let shown = names.iter().zip(heights);
+                shown.fold(self.offset[class as usize], |sum, (&shown, &height)| {
+                    pull[shown as usize].mul_add(height, sum)
+                })
+            }));
         }
-        beliefs.iter_mut().for_each(|belief| *belief /= sum);
-        1.0 / sum
+        let most = beliefs.iter().copied().fold(f32::MIN, larger);
+        for belief in beliefs {
+            *belief = exp2(*belief - most);
+        }
     }
 }
 
-/// ln(p + ε), as seen from the mean of the classes that are not told of.
-#[inline]
-pub(crate) fn height(p: f64, ground: f64) -> f64 {
-    (p + FLOOR).ln() - ground
-}
-
-/// ln(mean + ε) of the `others` classes that share what `told` leaves of 1.
-#[inline]
-pub(crate) fn ground(told: f64, others: usize) -> f64 {
-    let mean = if others == 0 { 0.0 } else { (1.0 - told).max(0.0) / others as f64 };
-    (mean + FLOOR).ln()
-}
-
-/// The heights of all entries of drawn rows.
-pub(crate) fn heights(rows: &Rows, classes: usize) -> Vec<f64> {
-    let mut heights = Vec::with_capacity(rows.values().len());
-    for (span, _) in rows.spans() {
-        let values = &rows.values()[span];
-        let ground = ground(values.iter().map(|&p| f64::from(p)).sum(), classes.saturating_sub(values.len()));
-        heights.extend(values.iter().map(|&p| height(f64::from(p), ground)));
+/// offset + Σ pull · height.
+#[inline(always)]
+fn pulled<const L: usize>(offset: [f32; L], pull: &[f32], heights: &[[f32; L]]) -> [f32; L] {
+    let mut sum = offset;
+    for (&pull, height) in pull.iter().zip(heights) {
+        for lane in 0..L {
+            sum[lane] = pull.mul_add(height[lane], sum[lane]);
+        }
     }
-    heights
+    sum
+}
+
+/// Turns the probabilities of the classes of a row that tell something into heights, as `sheet::tell` does; `classes` is K.
+#[inline(always)]
+pub(crate) fn heights(entries: &mut [f32], classes: usize) {
+    let floor = FLOOR as f32;
+    let missing = classes.saturating_sub(entries.len()) as f32;
+    let mean = larger(1.0 - entries.iter().fold(0.0, |sum, p| sum + p), 0.0) / larger(missing, 1.0);
+    let ground = log2(if missing > 0.0 { mean + floor } else { floor });
+    for p in entries {
+        *p = log2(larger(*p + floor, 1e-30)) - ground;
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::estimate::sheet::tell;
 
+    /// Beliefs in every form, which must agree.
     fn believed(likeness: &Likeness, p: &[f64]) -> Vec<f64> {
         let names: Vec<u32> = (0..p.len() as u32).collect();
-        let ground = ground(1.0, 0);
-        let heights: Vec<f64> = p.iter().map(|&p| height(p, ground)).collect();
+        let mut entries: Vec<f32> = p.iter().map(|&p| p as f32).collect();
+        let values: Vec<[f32; 1]> = entries.iter().map(|&p| [p]).collect();
+        let top = entries.iter().copied().fold(0.0, larger);
+        let (mut high, mut tells, mut sheet) = (values.clone(), values.clone(), values.clone());
+        tell(&values, &[top], &[0], &mut high, &mut tells);
+        likeness.of_sheet(&high, &tells, &mut sheet);
+        heights(&mut entries, p.len());
         let mut beliefs = Vec::new();
-        let top = likeness.beliefs(&names, &heights, &mut beliefs);
-        assert!((top - beliefs.iter().copied().fold(0.0, f64::max)).abs() < 1e-12);
-        assert!((beliefs.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        beliefs
+        likeness.of_entries(&names, &entries, &mut beliefs);
+        let side_by_side: Vec<f32> = sheet.iter().map(|lane| lane[0]).collect();
+        assert_eq!(side_by_side, beliefs);
+        assert_eq!(beliefs.iter().copied().fold(0.0, larger), 1.0);
+        let sum: f32 = beliefs.iter().sum();
+        beliefs.iter().map(|&belief| f64::from(belief / sum)).collect()
     }
 
     #[test]
@@ -115,7 +142,22 @@ mod tests {
         let p = [0.7, 0.2, 0.1];
         let got = believed(&Likeness::new(&[], 0.0, 2.0, 3), &p);
         let total: f64 = p.iter().map(|p| (p + FLOOR).powi(2)).sum();
-        got.iter().zip(p).for_each(|(b, p)| assert!((b - (p + FLOOR).powi(2) / total).abs() < 1e-9));
+        got.iter().zip(p).for_each(|(b, p)| assert!((b - (p + FLOOR).powi(2) / total).abs() < 1e-6));
+    }
+
+    #[test]
+    fn it_is_the_divergence_from_the_prototypes() {
+        let prototypes = [0.5, 0.3, 0.2, 0.1, 0.8, 0.1, 0.05, 0.15, 0.8];
+        let (share, sharpness, row) = (0.5, 3.0, [0.25, 0.6, 0.15]);
+        let likely = |class: usize| {
+            let mixed =
+                |shown: usize| share * prototypes[class * 3 + shown] + if shown == class { 1.0 - share } else { 0.0 };
+            let divergence: f64 = (0..3).map(|s| mixed(s) * (mixed(s) / (row[s] + FLOOR)).ln()).sum();
+            (-sharpness * divergence).exp()
+        };
+        let total: f64 = (0..3).map(likely).sum();
+        let got = believed(&Likeness::new(&prototypes, share, sharpness, 3), &row);
+        (0..3).for_each(|class| assert!((got[class] - likely(class) / total).abs() < 1e-5, "{got:?}"));
     }
 
     /// Pair noise of 40 %: class 1 is shown as (0, 0.6, 0.4). A row shown as (0.42, 0.56, 0.02) is a class 0 whose label
@@ -144,10 +186,10 @@ mod tests {
         let prototypes: Vec<f64> = (0..16).map(|place| if place / 4 == place % 4 { 0.7 } else { 0.1 }).collect();
         let likeness = Likeness::new(&prototypes, 1.0, 2.0, 4);
         let whole = believed(&likeness, &[0.8, 0.19, 0.005, 0.005]);
-        let ground = ground(0.99, 2);
-        let heights = [height(0.8, ground), height(0.19, ground)];
+        let mut entries = [0.8, 0.19];
+        heights(&mut entries, 4);
         let mut part = Vec::new();
-        likeness.beliefs(&[0, 1], &heights, &mut part);
-        assert!((whole[0] / whole[1] - part[0] / part[1]).abs() < 1e-9 * whole[0] / whole[1]);
+        likeness.of_entries(&[0, 1], &entries, &mut part);
+        assert!((whole[0] / whole[1] - f64::from(part[0] / part[1])).abs() < 1e-4 * whole[0] / whole[1]);
     }
 }

@@ -11,12 +11,13 @@ pub mod confident;
 mod expectation;
 pub(crate) mod glance;
 pub mod history;
+pub(crate) mod judge;
 mod likeness;
 pub mod neighbours;
 pub mod posterior;
 pub mod probabilities;
-pub(crate) mod quick;
 pub(crate) mod sample;
+mod sheet;
 
 pub use check::Overview;
 pub use confident::ConfidentJoint;

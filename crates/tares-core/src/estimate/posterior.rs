@@ -23,17 +23,17 @@
 //! found, and how it did on sets it was not chosen on: `results/estimate/`.
 
 use super::expectation::{Fitting, Noise, Step};
-use super::likeness::{Likeness, MOST_CLASSES, ground, height};
+use super::judge::Judge;
+use super::likeness::{Likeness, MOST_CLASSES};
 use super::probabilities::{Number, Probabilities};
-use super::quick::Quick;
-use super::sample::{Rows, Sample, telling};
+use super::sample::{Rows, Sample};
 use crate::dataset::Label;
 use crate::error::Result;
 
 /// Rows the search goes through, rows the last fit goes through, and at least so many of a class.
 const SEARCHED: usize = 4000;
 const FITTED: usize = 10_000;
-const LEAST_PER_CLASS: usize = 40;
+const LEAST_PER_CLASS: usize = 10;
 /// Sharpnesses tried: 1.8 · 1.5^i, i from −3 to 4.
 const SHARPNESSES: [f64; 8] = [0.533, 0.8, 1.2, 1.8, 2.7, 4.05, 6.075, 9.1125];
 /// Steps of expectation maximisation at one sharpness, and when it begins near its end.
@@ -54,10 +54,9 @@ const MOST_BOLD: f64 = 5.0;
 /// The fitted model.
 #[derive(Clone, Debug)]
 pub struct Posterior {
-    classes: usize,
-    likeness: Likeness,
-    /// `[given][true]`: column `given` of the transition matrix lies together.
-    columns: Vec<f64>,
+    sharpness: f64,
+    noise: Noise,
+    judge: Judge,
     cut: f64,
     modest: f64,
     low: f64,
@@ -67,8 +66,8 @@ pub struct Posterior {
 /// What the model says about one row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// Probability that the given label is wrong.
-    pub wrong: f64,
+    /// Probability that the given label is right.
+    pub right: f64,
     /// The likeliest class other than the given one.
     pub suggested: Label,
     /// Whether the row looks more like another class than like the given one.
@@ -104,13 +103,13 @@ impl Posterior {
         );
         let Step { noise, rate, .. } = step;
         let likeness = Likeness::new(&noise.prototypes, share, sharpness, classes);
-        let cut = best_cut(whole.wrong(&noise.columns, &likeness));
+        let cut = best_cut(whole.right(&noise, &likeness));
         // What drawing other rows from the same source would change.
         let luck = 2.0 * (rate * (1.0 - rate) / overview.rows as f64).sqrt();
         Self {
-            classes,
-            likeness,
-            columns: noise.columns,
+            sharpness,
+            judge: Judge::new(noise.columns(), classes, likeness),
+            noise,
             cut,
             modest: modest.rate,
             low: (modest.rate.min(rate) - luck).max(0.0),
@@ -118,42 +117,17 @@ impl Posterior {
         }
     }
 
-    /// The probability that the given label is wrong, and what it should be.
+    /// The probability that the given label is right, and what it should be otherwise.
     pub fn judge<R: Number>(&self, row: &[R], given: Label) -> Verdict {
-        let label = given as usize;
-        let column = &self.columns[label * self.classes..(label + 1) * self.classes];
-        let top = row.iter().fold(0.0, |top: f64, &p| top.max(p.into()));
-        let (mut names, mut heights, mut told) = (Vec::with_capacity(16), Vec::with_capacity(16), 0.0);
-        telling(row, label, top, |class, p| {
-            names.push(class as u32);
-            heights.push(p);
-            told += p;
-        });
-        let ground = ground(told, self.classes - names.len());
-        heights.iter_mut().for_each(|p| *p = height(*p, ground));
-        let mut beliefs = Vec::with_capacity(names.len());
-        let most = self.likeness.beliefs(&names, &heights, &mut beliefs);
-        let (mut own, mut total, mut best, mut believed) = (0.0, 0.0, (-1.0, usize::from(label == 0)), 0.0);
-        for (&class, &belief) in names.iter().zip(&beliefs) {
-            let weight = belief * column[class as usize];
-            total += weight;
-            if class as usize == label {
-                (own, believed) = (weight, belief);
-            } else if weight > best.0 {
-                best = (weight, class as usize);
-            }
-        }
-        // Every weight can underflow only if the matrix says this label is never given: then it is wrong.
-        let wrong = if total > 0.0 { 1.0 - own / total } else { 1.0 };
-        Verdict { wrong, suggested: best.1 as Label, contradicted: believed < most }
+        self.judge.row(row, given)
     }
 
-    /// The model for quick judgements.
-    pub(crate) fn quick(&self) -> Quick {
-        Quick::new(&self.columns, self.classes, &self.likeness)
+    /// The model for judging blocks of rows.
+    pub(crate) fn judges(&self) -> &Judge {
+        &self.judge
     }
 
-    /// Labels at least this likely to be wrong, on rows that look more like another class, are suspects: the cut with the
+    /// Labels at most this likely to be right, on rows that look more like another class, are suspects: the cut with the
     /// largest expected F1.
     pub fn cut(&self) -> f64 {
         self.cut
@@ -161,7 +135,7 @@ impl Posterior {
 
     /// c: how sharply rows are told apart.
     pub fn sharpness(&self) -> f64 {
-        self.likeness.sharpness
+        self.sharpness
     }
 
     /// The noise rate lies in here, as far as probabilities alone can tell.
@@ -176,14 +150,7 @@ impl Posterior {
 
     /// `T[true][given]`.
     pub fn transition_rows(&self) -> Vec<Vec<f64>> {
-        let entry = |truth: usize, given: usize| self.columns[given * self.classes + truth];
-        (0..self.classes)
-            .map(|truth| {
-                let row: Vec<f64> = (0..self.classes).map(|given| entry(truth, given)).collect();
-                let sum: f64 = row.iter().sum();
-                row.into_iter().map(|value| value / sum).collect()
-            })
-            .collect()
+        self.noise.transition_rows()
     }
 }
 
@@ -242,7 +209,7 @@ fn between(tried: &[Option<Step>], at: usize) -> f64 {
 /// not find its way back.
 fn anchored(part: &Fitting<'_>, start: &Noise, noise: &Noise, share: f64, sharpness: f64) -> (f64, Noise) {
     let doubt = |noise: &Noise, sharpness: f64| {
-        1.0 - part.surest(&Likeness::new(&noise.prototypes, share, sharpness, part.classes()), EASY)
+        1.0 - part.surest(noise, &Likeness::new(&noise.prototypes, share, sharpness, part.classes()), EASY)
     };
     let (mut sharpness, mut noise) = (sharpness, noise.clone());
     let mut left = doubt(&noise, sharpness);
@@ -267,13 +234,14 @@ fn thinned(rows: &[Rows], wanted: usize) -> Vec<Rows> {
     rows.iter().map(|rows| rows.thinned(every(rows))).collect()
 }
 
-/// The probability from which on labels are suspects so that the expected F1, 2 · hits / (suspects + wrong), is largest.
-fn best_cut(mut wrong: Vec<(f64, f64)>) -> f64 {
-    wrong.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-    let expected: f64 = wrong.iter().map(|(p, weight)| p * weight).sum();
-    let (mut hits, mut suspects, mut best, mut cut) = (0.0, 0.0, 0.0, 1.0);
-    for (p, weight) in wrong {
-        hits += p * weight;
+/// Labels up to this probability of being right are suspects, so that the expected F1, 2 · hits / (suspects + wrong), is
+/// largest.
+fn best_cut(mut right: Vec<(f64, f64)>) -> f64 {
+    right.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let expected: f64 = right.iter().map(|(p, weight)| (1.0 - p) * weight).sum();
+    let (mut hits, mut suspects, mut best, mut cut) = (0.0, 0.0, 0.0, 0.0);
+    for (p, weight) in right {
+        hits += (1.0 - p) * weight;
         suspects += weight;
         let f1 = 2.0 * hits / (suspects + expected);
         if f1 > best {

@@ -306,7 +306,7 @@ where
 }
 
 /// Numbers that are read rather than skipped.
-const GAP: usize = 1 << 13;
+const GAP: usize = 1 << 10;
 
 /// Shards of a pass: enough for the threads of a large machine, few enough that what each keeps is little.
 const SHARDS: usize = 256;

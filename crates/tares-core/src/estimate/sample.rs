@@ -1,7 +1,6 @@
 //! The rows a model of the noise is fitted to: all of a small data set, a part of a large one, few numbers per row.
 
 use super::check::{Overview, Tally, check_sizes};
-use super::glance::LANES;
 use super::probabilities::{Number, Probabilities, pick};
 use crate::dataset::Label;
 use crate::error::Result;
@@ -10,7 +9,9 @@ use rayon::prelude::*;
 /// Rows wanted when classes are equally frequent …
 const WANTED: usize = 20_000;
 /// … and of every class, however rare.
-const WANTED_PER_CLASS: usize = 100;
+const WANTED_PER_CLASS: usize = 20;
+/// Rows that lie together and are drawn or left together, as far as they have the same chance: reading them is one read.
+const TOGETHER: usize = 8;
 /// Probabilities kept per row: the largest ones and the given label's.
 const MOST_ENTRIES: usize = 16;
 /// Entries this much smaller than the largest say nothing.
@@ -23,8 +24,6 @@ pub(crate) struct Rows {
     ends: Vec<u32>,
     classes: Vec<u32>,
     values: Vec<f32>,
-    /// Position of the given label among the entries of its row.
-    own: Vec<u32>,
     /// How many rows of the data each stands for.
     pub(crate) weight: f64,
 }
@@ -34,10 +33,10 @@ impl Rows {
         self.ends.len()
     }
 
-    /// (range of entries, position of the given label's entry) per row.
-    pub(crate) fn spans(&self) -> impl Iterator<Item = (std::ops::Range<usize>, usize)> {
+    /// The entries of each row.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
         let starts = std::iter::once(0).chain(self.ends.iter().map(|&end| end as usize));
-        starts.zip(&self.ends).zip(&self.own).map(|((start, &end), &own)| (start..end as usize, start + own as usize))
+        starts.zip(&self.ends).map(|(start, &end)| start..end as usize)
     }
 
     pub(crate) fn classes(&self) -> &[u32] {
@@ -48,22 +47,22 @@ impl Rows {
         &self.values
     }
 
-    fn push<R: Number>(&mut self, label: usize, row: &[R], top: f64, scratch: &mut Vec<(f64, u32)>) {
-        scratch.clear();
-        telling(row, label, top, |class, value| scratch.push((value, class as u32)));
-        if scratch.len() > MOST_ENTRIES {
-            let order = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+    fn push<R: Number>(&mut self, label: usize, row: &[R], top: f32, telling: &mut Telling) {
+        telling.find(row, label, top);
+        let Telling { names, values, .. } = telling;
+        if names.len() > MOST_ENTRIES {
+            let mut entries: Vec<(f32, u32)> = values.drain(..).zip(names.drain(..)).collect();
             // The given label always stays.
-            let first = scratch.iter().position(|entry| entry.1 as usize == label).unwrap_or(0);
-            scratch.swap(0, first);
-            scratch[1..].select_nth_unstable_by(MOST_ENTRIES - 2, order);
-            scratch.truncate(MOST_ENTRIES);
-            scratch.sort_unstable_by_key(|entry| entry.1);
+            let first = entries.iter().position(|entry| entry.1 as usize == label).unwrap_or(0);
+            entries.swap(0, first);
+            let order = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+            entries[1..].select_nth_unstable_by(MOST_ENTRIES - 2, order);
+            entries.truncate(MOST_ENTRIES);
+            entries.sort_unstable_by_key(|entry| entry.1);
+            (*values, *names) = entries.into_iter().unzip();
         }
-        let own = scratch.iter().position(|entry| entry.1 as usize == label).unwrap_or(0);
-        self.own.push(own as u32);
-        self.classes.extend(scratch.iter().map(|entry| entry.1));
-        self.values.extend(scratch.iter().map(|entry| entry.0 as f32));
+        self.classes.extend_from_slice(names);
+        self.values.extend_from_slice(values);
         self.ends.push(self.values.len() as u32);
     }
 
@@ -79,30 +78,41 @@ impl Rows {
     fn push_from(&mut self, other: &Self, at: usize) {
         let start = if at == 0 { 0 } else { other.ends[at - 1] as usize };
         let span = start..other.ends[at] as usize;
-        self.own.push(other.own[at]);
         self.classes.extend_from_slice(&other.classes[span.clone()]);
         self.values.extend_from_slice(&other.values[span]);
         self.ends.push(self.values.len() as u32);
     }
 }
 
-/// Shows `take` the entries (class, value) of a row that matter, in the order of the classes: not negligible, or the
-/// given label's.
-#[inline]
-pub(crate) fn telling<R: Number>(row: &[R], label: usize, top: f64, mut take: impl FnMut(usize, f64)) {
-    let least = top * NEGLIGIBLE;
-    // Rounded to 32 bits no entry above `least` falls below this.
-    let surely = (least * (1.0 - 1e-6)) as f32;
-    for (number, chunk) in row.chunks(LANES).enumerate() {
-        let first = number * LANES;
-        let any = chunk.iter().fold(false, |any, value| any | (value.narrow() >= surely));
-        if !any && !(first..first + LANES).contains(&label) {
-            continue;
+/// The entries of a row that matter, in the order of the classes.
+#[derive(Default)]
+pub(crate) struct Telling {
+    pub(crate) names: Vec<u32>,
+    pub(crate) values: Vec<f32>,
+    /// 1 for the classes that matter.
+    marks: Vec<u8>,
+}
+
+impl Telling {
+    /// Finds those not negligible beside `top`, the largest, and the given label's.
+    #[inline(always)]
+    pub(crate) fn find<R: Number>(&mut self, row: &[R], label: usize, top: f32) {
+        let least = top * NEGLIGIBLE as f32;
+        self.names.clear();
+        self.values.clear();
+        self.marks.resize(row.len().next_multiple_of(8), 0);
+        for (mark, value) in self.marks.iter_mut().zip(row) {
+            *mark = u8::from(value.narrow() >= least);
         }
-        for (class, &value) in (first..).zip(chunk) {
-            let value: f64 = value.into();
-            if value >= least || class == label {
-                take(class, value);
+        self.marks[label] = 1;
+        // Most are 0: eight at a time.
+        for (first, marks) in (0..).step_by(8).zip(self.marks.as_chunks::<8>().0) {
+            let mut marks = u64::from_le_bytes(*marks);
+            while marks != 0 {
+                let class = first + marks.trailing_zeros() as usize / 8;
+                self.names.push(class as u32);
+                self.values.push(row[class].narrow());
+                marks &= marks - 1;
             }
         }
     }
@@ -135,11 +145,11 @@ impl Sample {
         pick(
             probs,
             &wanted,
-            || (Rows::default(), Vec::new(), Tally::new(classes), Vec::new()),
-            |(rows, looks, tally, scratch), place, row| {
+            || (Rows::default(), Vec::new(), Tally::new(classes), Telling::default()),
+            |(rows, looks, tally, telling), place, row| {
                 let label = given[wanted[place]];
                 let (glance, agrees) = tally.add(wanted[place], label, row);
-                rows.push(label as usize, row, f64::from(glance.top), scratch);
+                rows.push(label as usize, row, glance.top, telling);
                 looks.push((label, agrees, row[label as usize].into(), f64::from(glance.top)));
             },
             |(rows, looks, tally, _)| {
@@ -196,14 +206,17 @@ fn choose(given: &[Label], counts: &[usize]) -> Vec<usize> {
         .collect();
     let part = 1 << 16;
     let of_part = |(number, labels): (usize, &[Label])| {
-        let first = number * part;
-        let drawn = |&(i, label): &(usize, &Label)| unit_of((first + i) as u64) < chances[*label as usize];
-        labels.iter().enumerate().filter(drawn).map(|(i, _)| first + i).collect::<Vec<usize>>()
+        let mut drawn = Vec::new();
+        for (group, labels) in (number * part..).step_by(TOGETHER).zip(labels.chunks(TOGETHER)) {
+            let place = unit_of(group as u64);
+            drawn.extend((group..).zip(labels).filter(|(_, label)| place < chances[**label as usize]).map(|(i, _)| i));
+        }
+        drawn
     };
     given.par_chunks(part).enumerate().map(of_part).collect::<Vec<_>>().concat()
 }
 
-/// A number in [0, 1) that depends on the row's index alone (the finaliser of SplitMix64).
+/// A number in [0, 1) that depends on an index alone (the finaliser of SplitMix64).
 fn unit_of(index: u64) -> f64 {
     let mut z = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -219,13 +232,13 @@ mod tests {
     #[test]
     fn a_rare_class_is_drawn_whole_and_a_common_one_in_part() {
         let rows = 60_000;
-        let given: Vec<Label> = (0..rows).map(|i| Label::from(i % 1000 == 0)).collect();
+        let given: Vec<Label> = (0..rows).map(|i| Label::from(i % 4000 == 0)).collect();
         let values: Vec<f32> = given.iter().flat_map(|_| [0.75, 0.25]).collect();
         let table = Table::new(&values, 2).unwrap();
         let Sample { rows: sample, overview } = Sample::draw(&table, &given).unwrap();
-        assert_eq!(overview, Overview { disagreements: 60, ..Overview::of(&table, &given).unwrap() });
+        assert_eq!(overview, Overview { disagreements: 15, ..Overview::of(&table, &given).unwrap() });
         assert!(sample[0].len().abs_diff(20_000) < 700, "{}", sample[0].len());
-        assert_eq!((sample[1].len(), sample[1].weight), (60, 1.0));
+        assert_eq!((sample[1].len(), sample[1].weight), (15, 1.0));
         let total: f64 = sample.iter().map(|rows| rows.weight * rows.len() as f64).sum();
         assert!((total - f64::from(rows)).abs() < 1e-6);
     }
@@ -235,8 +248,8 @@ mod tests {
         let mut row = vec![0.02; 50];
         row[7] = 1e-9;
         let mut rows = Rows::default();
-        rows.push(7, &row, 0.02, &mut Vec::new());
-        let (span, own) = rows.spans().next().unwrap();
-        assert_eq!((span.len(), rows.classes()[own]), (MOST_ENTRIES, 7));
+        rows.push(7, &row, 0.02, &mut Telling::default());
+        assert_eq!(rows.spans().next(), Some(0..MOST_ENTRIES));
+        assert!(rows.classes().contains(&7));
     }
 }
