@@ -2,10 +2,10 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::files::write_whole;
+use crate::json::to_json;
 use crate::report::escape::csv_text;
 use crate::terminal::plain;
 use serde::Serialize;
-use std::io::Write;
 use std::path::Path;
 use tares_core::{Dataset, Label};
 use tares_data::label_tables::{self, SuspectLine};
@@ -253,9 +253,7 @@ fn cell(text: &str) -> String {
 /// # Errors
 /// The file cannot be written.
 pub fn write_summary(path: &Path, summary: &Summary) -> Outcome<()> {
-    let mut bytes = serde_json::to_vec_pretty(summary).map_err(Failure::new)?;
-    writeln!(bytes).map_err(Failure::from)?;
-    write_whole(path, &bytes)
+    write_whole(path, &to_json(summary)?)
 }
 
 #[cfg(test)]

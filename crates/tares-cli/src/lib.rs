@@ -9,6 +9,7 @@ pub mod command;
 pub mod failure;
 pub mod files;
 pub mod interrupt;
+pub mod json;
 pub mod label_noise;
 pub mod live_table;
 pub mod model;

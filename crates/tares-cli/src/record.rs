@@ -15,6 +15,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::files::{create_directory, read_text, write_whole};
+use crate::json::to_json;
 use crate::report::gallery::Card;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -333,16 +334,6 @@ impl RunDirectory {
             _ => Ok(()),
         }
     }
-}
-
-/// Pretty JSON with a final newline.
-///
-/// # Errors
-/// A value JSON cannot hold.
-pub fn to_json(value: &impl Serialize) -> Outcome<Vec<u8>> {
-    let mut bytes = serde_json::to_vec_pretty(value).map_err(Failure::new)?;
-    bytes.push(b'\n');
-    Ok(bytes)
 }
 
 fn read_manifest(path: &Path) -> Outcome<Manifest> {

@@ -2,11 +2,11 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::interrupt;
+use crate::json::to_json;
 use crate::label_noise::LabelNoise;
 use crate::model::Model;
 use crate::record::{
     DataRecord, EpochRecord, FORMAT, Machine, Manifest, RateRecord, ResultRecord, RunDirectory, RunRecord, State,
-    to_json,
 };
 use crate::report::summary::mean_of_last;
 use crate::samples;

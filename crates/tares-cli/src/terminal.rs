@@ -52,15 +52,15 @@ impl Screen {
         Ok(out.flush()?)
     }
 
-    /// The result as one JSON document, on stdout. Silent without `--json`.
+    /// The result as one JSON document, on stdout. Silent without `--json`: then nobody asks for the value.
     ///
     /// # Errors
     /// Stdout cannot be written.
-    pub fn result(&self, value: &impl serde::Serialize) -> Outcome<()> {
+    pub fn result<T: serde::Serialize>(&self, value: impl FnOnce() -> T) -> Outcome<()> {
         if !self.json {
             return Ok(());
         }
-        let text = serde_json::to_string_pretty(value).map_err(Failure::new)?;
+        let text = serde_json::to_string_pretty(&value()).map_err(Failure::new)?;
         let mut out = io::stdout().lock();
         writeln!(out, "{text}")?;
         Ok(out.flush()?)

@@ -23,21 +23,20 @@ pub fn write_labels(
     suggested: &[u32],
     id: Option<&(dyn Fn(usize) -> String + Sync)>,
 ) -> Result<()> {
+    let classes: Vec<Piece> = classes.iter().map(|class| Piece::new(&format!(",{class}"))).collect();
     write_lines(path, b"index,id,given,suggested\n", given.len().min(suggested.len()), &|rows, text| {
+        let mut number = Short::number(rows.start as u64);
         for index in rows {
-            let start = text.len();
-            push_number(text, index as u64);
-            let end = text.len();
+            number.push_to(text);
             text.push(b',');
             match id {
                 Some(id) => text.extend_from_slice(id(index).as_bytes()),
-                None => text.extend_from_within(start..end),
+                None => number.push_to(text),
             }
-            for label in [given[index], suggested[index]] {
-                text.push(b',');
-                text.extend_from_slice(classes[label as usize].as_bytes());
-            }
+            classes[given[index] as usize].push_to(text);
+            classes[suggested[index] as usize].push_to(text);
             text.push(b'\n');
+            number = number.after(index as u64);
         }
     })
 }
@@ -70,33 +69,29 @@ pub fn write_suspects(
     line: &(dyn Fn(usize) -> SuspectLine + Sync),
     id: Option<&(dyn Fn(usize) -> String + Sync)>,
 ) -> Result<()> {
+    let pieces = |before: &str, after: &str| -> Vec<Piece> {
+        classes.iter().map(|class| Piece::new(&format!("{before}{class}{after}"))).collect()
+    };
+    let (cells, says, and) = (pieces(",", ""), pieces(",classifier says ", " "), pieces(" % and ", " "));
     write_lines(path, b"index,id,given,suggested,score,reason\n", count, &|rows, text| {
         for line in rows.map(line) {
-            let (given, suggested) =
-                (classes[line.given as usize].as_bytes(), classes[line.suggested as usize].as_bytes());
-            let start = text.len();
-            push_number(text, line.index as u64);
-            let end = text.len();
+            let (given, suggested) = (line.given as usize, line.suggested as usize);
+            let number = Short::number(line.index as u64);
+            number.push_to(text);
             text.push(b',');
             match id {
                 Some(id) => text.extend_from_slice(id(line.index).as_bytes()),
-                None => text.extend_from_within(start..end),
+                None => number.push_to(text),
             }
-            for part in [b",", given, b",", suggested, b","] {
-                text.extend_from_slice(part);
-            }
-            push_decimal(text, line.score, 6);
-            for (words, class, p) in [
-                (&b",classifier says "[..], suggested, line.suggested_probability),
-                (&b" and "[..], given, line.given_probability),
-            ] {
-                text.extend_from_slice(words);
-                text.extend_from_slice(class);
-                text.push(b' ');
-                push_decimal(text, 100.0 * p, 1);
-                text.extend_from_slice(b" %");
-            }
-            text.push(b'\n');
+            cells[given].push_to(text);
+            cells[suggested].push_to(text);
+            text.push(b',');
+            push_decimal::<6>(text, line.score);
+            says[suggested].push_to(text);
+            push_decimal::<1>(text, 100.0 * line.suggested_probability);
+            and[given].push_to(text);
+            push_decimal::<1>(text, 100.0 * line.given_probability);
+            text.extend_from_slice(b" %\n");
         }
     })
 }
@@ -134,37 +129,98 @@ fn write_lines(
     })
 }
 
-/// Appends a whole number: the formatting machinery would take most of the time.
-fn push_number(text: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
+/// At most 16 bytes. They are appended all sixteen, and those too many taken back: a copy of known length is one
+/// instruction, one of any length a call, and tables of millions of lines consist of little else.
+#[derive(Clone, Copy)]
+struct Short {
+    bytes: u128,
+    length: usize,
+}
+
+impl Short {
+    fn new(text: &[u8]) -> Option<Self> {
+        let mut bytes = [0; 16];
+        bytes.get_mut(..text.len())?.copy_from_slice(text);
+        Some(Self { bytes: u128::from_le_bytes(bytes), length: text.len() })
+    }
+
+    /// The last sixteen digits of a number, from the left.
+    #[inline]
+    fn number(mut value: u64) -> Self {
+        let (mut bytes, mut length) = (0, 0);
+        loop {
+            bytes = bytes << 8 | u128::from(b'0' + (value % 10) as u8);
+            (value, length) = (value / 10, length + 1);
+            if value == 0 || length == 16 {
+                return Self { bytes, length };
+            }
         }
     }
-    text.extend_from_slice(&digits[at..]);
+
+    /// Of the number `value` that this is: the one after it. Nine times of ten only the last digit changes.
+    #[inline]
+    fn after(self, value: u64) -> Self {
+        let last = 8 * (self.length - 1);
+        match (self.bytes >> last) as u8 {
+            b'9' => Self::number(value + 1),
+            _ => Self { bytes: self.bytes + (1 << last), length: self.length },
+        }
+    }
+
+    #[inline]
+    fn push_to(self, text: &mut Vec<u8>) {
+        let end = text.len() + self.length;
+        text.extend_from_slice(&self.bytes.to_le_bytes());
+        text.truncate(end);
+    }
+}
+
+/// A text that is appended often.
+enum Piece {
+    Short(Short),
+    /// Up to 32 bytes.
+    Two(Short, Short),
+    Long(Vec<u8>),
+}
+
+impl Piece {
+    fn new(text: &str) -> Self {
+        let bytes = text.as_bytes();
+        let (first, rest) = bytes.split_at(bytes.len().min(16));
+        match (Short::new(first), Short::new(rest)) {
+            (Some(first), _) if rest.is_empty() => Self::Short(first),
+            (Some(first), Some(rest)) => Self::Two(first, rest),
+            _ => Self::Long(bytes.to_vec()),
+        }
+    }
+
+    #[inline]
+    fn push_to(&self, text: &mut Vec<u8>) {
+        match self {
+            Self::Short(short) => short.push_to(text),
+            Self::Two(first, rest) => {
+                first.push_to(text);
+                rest.push_to(text);
+            }
+            Self::Long(bytes) => text.extend_from_slice(bytes),
+        }
+    }
 }
 
 /// Appends a number from 0 on with so many places behind the point.
-fn push_decimal(text: &mut Vec<u8>, value: f64, places: u32) {
-    let unit = 10u64.pow(places);
+fn push_decimal<const PLACES: usize>(text: &mut Vec<u8>, value: f64) {
+    let unit = const { 10u64.pow(PLACES as u32) };
     let scaled = value * unit as f64;
     if !(0.0..1e15).contains(&scaled) {
-        let _ = write!(text, "{value:.*}", places as usize);
+        let _ = write!(text, "{value:.PLACES$}");
         return;
     }
     let scaled = (scaled + 0.5) as u64;
-    push_number(text, scaled / unit);
-    text.push(b'.');
-    let (mut rest, mut place) = (scaled % unit, unit / 10);
-    while place > 0 {
-        text.push(b'0' + (rest / place) as u8);
-        (rest, place) = (rest % place, place / 10);
-    }
+    Short::number(scaled / unit).push_to(text);
+    // A 1 before the places keeps their zeros; the point takes its place.
+    let places = Short::number(unit + scaled % unit);
+    let point = u128::from(b'1' ^ b'.');
+    Short { bytes: places.bytes ^ point, ..places }.push_to(text);
 }
 
 #[cfg(test)]
@@ -173,14 +229,22 @@ mod tests {
 
     #[test]
     fn numbers_are_written_as_people_write_them() {
-        for value in [0, 7, 10, 1234567890, u64::MAX] {
+        for value in [0, 7, 9, 10, 99, 12_999, 1234567890, 9_999_999_999_999_998] {
             let mut text = Vec::new();
-            push_number(&mut text, value);
-            assert_eq!(String::from_utf8(text).unwrap(), value.to_string());
+            let number = Short::number(value);
+            number.push_to(&mut text);
+            text.push(b' ');
+            number.after(value).push_to(&mut text);
+            assert_eq!(String::from_utf8(text).unwrap(), format!("{value} {}", value + 1));
+        }
+        for length in [0, 1, 15, 16, 17, 31, 32, 33, 70] {
+            let (words, mut text) = ("x".repeat(length), b"a".to_vec());
+            Piece::new(&words).push_to(&mut text);
+            assert_eq!(String::from_utf8(text).unwrap(), format!("a{words}"));
         }
         for value in [0.0, 0.1234564, 0.9999996, 1.0, 12.25, 99.96, 1e-9, -0.25, 1e300] {
             let mut text = Vec::new();
-            push_decimal(&mut text, value, 6);
+            push_decimal::<6>(&mut text, value);
             assert_eq!(String::from_utf8(text).unwrap(), format!("{value:.6}"));
         }
     }

@@ -55,8 +55,9 @@ impl ApplyLabels {
             data.len(),
             plain(&self.out.display().to_string())
         ))?;
-        screen
-            .result(&serde_json::json!({ "rows": data.len(), "changed": changed, "files": files, "out": self.out }))?;
+        screen.result(
+            || serde_json::json!({ "rows": data.len(), "changed": changed, "files": files, "out": self.out }),
+        )?;
         Ok(Exit::Fine)
     }
 }

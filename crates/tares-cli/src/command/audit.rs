@@ -112,13 +112,20 @@ impl Audit {
         report.summary.warnings.iter().for_each(|warning| screen.warning(warning));
         create_directory(&out)?;
         let names = rows.names(report.summary.classes.len());
-        write_suspects(&out.join("suspects.csv"), names, &report.findings)?;
-        let labels = write_labels(&out, names, &rows.given, &report.findings)?;
-        write_summary(&out.join("summary.json"), &report.summary)?;
-        let shown = rows.shown(&report.findings, self.gallery)?;
-        let page = audit_page(&report.summary, &shown, rows.source.as_deref(), &key(&rows.given, &report.findings))?;
-        write_whole(&out.join("audit.html"), page.as_bytes())?;
-        print(&report.summary, &out, labels, screen)?;
+        let tables = || {
+            write_suspects(&out.join("suspects.csv"), names, &report.findings)?;
+            write_labels(&out, names, &rows.given, &report.findings)
+        };
+        let page = || {
+            write_summary(&out.join("summary.json"), &report.summary)?;
+            let shown = rows.shown(&report.findings, self.gallery)?;
+            let key = key(&rows.given, &report.findings);
+            let page = audit_page(&report.summary, &shown, rows.source.as_deref(), &key)?;
+            write_whole(&out.join("audit.html"), page.as_bytes())
+        };
+        let (page, labels) = rayon::join(page, tables);
+        page?;
+        print(&report.summary, &out, labels?, screen)?;
         Ok(if report.findings.is_empty() || self.exit_zero { Exit::Fine } else { Exit::Findings })
     }
 
@@ -371,7 +378,7 @@ impl Report {
             probabilities: origin,
             noise_rate: audited.estimate.rate,
             noise_rate_band: audited.estimate.band,
-            transition: audited.estimate.transition.rows().to_vec(),
+            transition: audited.estimate.transition.rows().iter().map(|row| rounded(row)).collect(),
             suspects: findings.len(),
             per_class: per_class.collect(),
             warnings: audited.overview.warnings(),
@@ -403,6 +410,11 @@ impl Report {
         });
         Ok(())
     }
+}
+
+/// To six places: more nobody can estimate, and a matrix of a thousand classes is a large file.
+fn rounded(row: &[f64]) -> Vec<f64> {
+    row.iter().map(|part| (1e6 * part).round() / 1e6).collect()
 }
 
 /// Tells audits apart in the browser: the same labels and suspects give the same key.
@@ -440,5 +452,5 @@ fn print(summary: &Summary, out: &Path, labels: &str, screen: &Screen) -> Outcom
     for file in ["suspects.csv", labels, "summary.json", "audit.html"] {
         screen.line(plain(&out.join(file).display().to_string()))?;
     }
-    screen.result(&serde_json::json!({ "out": out, "summary": summary }))
+    screen.result(|| serde_json::json!({ "out": out, "summary": summary }))
 }

@@ -88,7 +88,7 @@ impl Compare {
         for file in ["summary.csv", "report.html"] {
             screen.line(plain(&self.out.join(file).display().to_string()))?;
         }
-        screen.result(&serde_json::json!({ "out": self.out, "runs": rows }))?;
+        screen.result(|| serde_json::json!({ "out": self.out, "runs": rows }))?;
         Ok(Exit::Fine)
     }
 

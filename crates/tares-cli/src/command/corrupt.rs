@@ -64,16 +64,18 @@ impl Corrupt {
         for file in files.iter().chain([&self.out.join("truth.csv")]) {
             screen.line(format!("wrote {}", plain(&file.display().to_string())))?;
         }
-        screen.result(&serde_json::json!({
-            "noise": record.name,
-            "seed": self.seed,
-            "rows": noisy.len(),
-            "realised_rate": record.realised,
-            "counts": record.matrix,
-            "classes": noisy.class_names(),
-            "files": files,
-            "truth": self.out.join("truth.csv"),
-        }))?;
+        screen.result(|| {
+            serde_json::json!({
+                "noise": record.name,
+                "seed": self.seed,
+                "rows": noisy.len(),
+                "realised_rate": record.realised,
+                "counts": record.matrix,
+                "classes": noisy.class_names(),
+                "files": files,
+                "truth": self.out.join("truth.csv"),
+            })
+        })?;
         Ok(Exit::Fine)
     }
 }

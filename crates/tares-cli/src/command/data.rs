@@ -80,7 +80,7 @@ fn list(data_dir: Option<PathBuf>, screen: &Screen) -> Outcome<()> {
             "name": builtin.name(), "description": builtin.description(), "licence": builtin.licence(), "place": place,
         }));
     }
-    screen.result(&sets)
+    screen.result(|| &sets)
 }
 
 fn inspect(data: &str, reading: &Reading, screen: &Screen) -> Outcome<()> {
@@ -107,13 +107,13 @@ fn inspect(data: &str, reading: &Reading, screen: &Screen) -> Outcome<()> {
     for (path, reason) in &found.skipped {
         screen.line(format!("skipped  {}: {}", plain(&path.display().to_string()), plain(reason)))?;
     }
-    screen.result(&found)
+    screen.result(|| &found)
 }
 
 fn fetch(name: Builtin, data_dir: Option<PathBuf>, screen: &Screen) -> Outcome<()> {
     if name == Builtin::Digits {
         screen.line("digits is inside the program")?;
-        return screen.result(&serde_json::json!({ "name": "digits", "place": null }));
+        return screen.result(|| serde_json::json!({ "name": "digits", "place": null }));
     }
     let bars = screen.bars();
     let bar = work_bar(&bars, name.name());
@@ -122,5 +122,5 @@ fn fetch(name: Builtin, data_dir: Option<PathBuf>, screen: &Screen) -> Outcome<(
     bar.finish_and_clear();
     let folder = folder.map_err(|error| reading_failure(name.name(), error))?;
     screen.line(format!("{name} is in {}", plain(&folder.display().to_string())))?;
-    screen.result(&serde_json::json!({ "name": name.name(), "place": folder }))
+    screen.result(|| serde_json::json!({ "name": name.name(), "place": folder }))
 }

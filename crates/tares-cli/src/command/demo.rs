@@ -81,7 +81,7 @@ impl Demo {
             screen.line(draw(&best.gallery, screen))?;
         }
         screen.line(format!("Report: {}", plain(&self.out.join("report.html").display().to_string())))?;
-        screen.result(&serde_json::json!({ "report": self.out.join("report.html"), "runs": rows }))?;
+        screen.result(|| serde_json::json!({ "report": self.out.join("report.html"), "runs": rows }))?;
         Ok(Exit::Fine)
     }
 }

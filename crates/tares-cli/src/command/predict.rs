@@ -85,7 +85,7 @@ impl Predict {
         }
         let names: Vec<&String> = predicted.iter().map(|&label| &model.classes[label as usize]).collect();
         let shown = if self.out.is_some() { None } else { Some(names) };
-        screen.result(&serde_json::json!({
+        screen.result(|| serde_json::json!({
             "rows": rows.data.len(), "classes": model.classes, "accuracy": accuracy, "out": self.out, "predicted": shown,
         }))?;
         Ok(Exit::Fine)

@@ -40,7 +40,7 @@ impl Report {
         let rows = report::write_all(&out, &title, &runs)?;
         screen.line(summary::accuracy_table(&rows).text(screen))?;
         screen.line(format!("{}", out.join("report.html").display()))?;
-        screen.result(&serde_json::json!({ "page": out.join("report.html"), "runs": rows }))?;
+        screen.result(|| serde_json::json!({ "page": out.join("report.html"), "runs": rows }))?;
         Ok(Exit::Fine)
     }
 }

@@ -196,5 +196,5 @@ fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
     for (what, file) in [("model", "model.safetensors"), ("suspects", "suspects.csv"), ("report", "report.html")] {
         screen.line(format!("{what:<16} {}", plain(&out.join(file).display().to_string())))?;
     }
-    screen.result(&serde_json::json!({ "run": out, "manifest": record.manifest }))
+    screen.result(|| serde_json::json!({ "run": out, "manifest": record.manifest }))
 }

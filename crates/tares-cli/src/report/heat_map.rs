@@ -71,16 +71,18 @@ impl HeatMap {
     pub fn description(&self) -> String {
         let k = self.classes.len();
         let diagonal = (0..k).map(|i| self.values[i][i]).sum::<f64>() / k.max(1) as f64;
-        let mut off: Vec<(f64, usize, usize)> = (0..k)
-            .flat_map(|i| (0..k).map(move |j| (i, j)))
-            .filter(|(i, j)| i != j)
-            .map(|(i, j)| (self.values[i][j], i, j))
-            .collect();
-        off.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-        let largest = off
+        // The three largest, of equal ones the first: there may be millions of cells.
+        let mut most: Vec<(f64, usize, usize)> = Vec::new();
+        for (i, row) in self.values.iter().enumerate() {
+            for (j, &value) in row.iter().enumerate() {
+                if i != j && value > 0.0 && (most.len() < 3 || value > most[2].0) {
+                    most.insert(most.partition_point(|largest| largest.0 >= value), (value, i, j));
+                    most.truncate(3);
+                }
+            }
+        }
+        let largest = most
             .iter()
-            .take(3)
-            .filter(|(value, ..)| *value > 0.0)
             .map(|(value, i, j)| format!("{} as {} {:.1} %", self.classes[*i], self.classes[*j], 100.0 * value));
         let largest: Vec<String> = largest.collect();
         let mut text = format!(
