@@ -15,6 +15,8 @@ use tares_data::table::{Column, Table, Values};
 
 /// Names a label column goes by, when nobody says which it is.
 const LABEL_NAMES: [&str; 6] = ["label", "labels", "given", "y", "target", "class"];
+/// And the column of true labels beside given ones, as `tares corrupt` writes it.
+const TRUTH_NAMES: [&str; 3] = ["truth", "true", "true_label"];
 
 /// N × K probabilities in a file.
 #[derive(Debug)]
@@ -238,6 +240,18 @@ impl Groups {
 /// # Errors
 /// It cannot be read; labels that are not whole numbers from 0 on; several columns and none has a usual name.
 pub fn read_labels(path: &Path, column: Option<&str>) -> Outcome<Vec<Label>> {
+    read_column(path, column, &LABEL_NAMES)
+}
+
+/// The same of true labels: of several columns the one called `truth`.
+///
+/// # Errors
+/// As [`read_labels`].
+pub fn read_truth(path: &Path) -> Outcome<Vec<Label>> {
+    read_column(path, None, &[&TRUTH_NAMES[..], &LABEL_NAMES].concat())
+}
+
+fn read_column(path: &Path, column: Option<&str>, usual: &[&str]) -> Outcome<Vec<Label>> {
     let table = match kind(path)? {
         Kind::Npy => {
             let stored = Stored::open(path)?;
@@ -254,7 +268,7 @@ pub fn read_labels(path: &Path, column: Option<&str>) -> Outcome<Vec<Label>> {
         }
         Kind::Csv => read_csv(path)?,
     };
-    let chosen = label_column(&table, column).ok_or_else(|| {
+    let chosen = label_column(&table, column, usual).ok_or_else(|| {
         let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
         Failure::new(format!("{}: no label column among {}", path.display(), names.join(", ")))
             .way_out("name it with --label")
@@ -279,14 +293,14 @@ pub fn read_labels(path: &Path, column: Option<&str>) -> Outcome<Vec<Label>> {
         .collect()
 }
 
-fn label_column<'a>(table: &'a Table, wanted: Option<&str>) -> Option<&'a Column> {
+fn label_column<'a>(table: &'a Table, wanted: Option<&str>, usual: &[&str]) -> Option<&'a Column> {
     if let Some(name) = wanted {
         return table.columns.iter().find(|column| column.name == name);
     }
     if let [only] = table.columns.as_slice() {
         return Some(only);
     }
-    LABEL_NAMES.iter().find_map(|name| table.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)))
+    usual.iter().find_map(|name| table.columns.iter().find(|c| c.name.eq_ignore_ascii_case(name)))
 }
 
 /// The cells as numbers. The column a reader of data sets takes for the label comes as text, whatever is in it.

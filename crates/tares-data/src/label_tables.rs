@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// Lines that one thread puts together at a time.
-const STEP: usize = 1 << 13;
+const STEP: usize = 1 << 12;
 
 /// `index,id,given,suggested` of every row. `classes` are cells as they stand in the file; `id` gives those of the rows, the
 /// row's number if there is none.
@@ -23,19 +23,27 @@ pub fn write_labels(
     suggested: &[u32],
     id: Option<&(dyn Fn(usize) -> String + Sync)>,
 ) -> Result<()> {
-    let classes: Vec<Piece> = classes.iter().map(|class| Piece::new(&format!(",{class}"))).collect();
+    let cells = |end: &str| classes.iter().map(|class| Piece::new(&format!(",{class}{end}"))).collect::<Vec<Piece>>();
+    let unchanged: Vec<Piece> = classes.iter().map(|class| Piece::new(&format!(",{class},{class}\n"))).collect();
+    let (before, after) = (cells(""), cells("\n"));
     write_lines(path, b"index,id,given,suggested\n", given.len().min(suggested.len()), &|rows, text| {
         let mut number = Short::number(rows.start as u64);
         for index in rows {
-            number.push_to(text);
-            text.push(b',');
             match id {
-                Some(id) => text.extend_from_slice(id(index).as_bytes()),
-                None => number.push_to(text),
+                Some(id) => {
+                    number.push_to(text);
+                    text.push(b',');
+                    text.extend_from_slice(id(index).as_bytes());
+                }
+                None => number.push_twice_to(text),
             }
-            classes[given[index] as usize].push_to(text);
-            classes[suggested[index] as usize].push_to(text);
-            text.push(b'\n');
+            let (old, new) = (given[index] as usize, suggested[index] as usize);
+            if old == new {
+                unchanged[old].push_to(text);
+            } else {
+                before[old].push_to(text);
+                after[new].push_to(text);
+            }
             number = number.after(index as u64);
         }
     })
@@ -77,11 +85,13 @@ pub fn write_suspects(
         for line in rows.map(line) {
             let (given, suggested) = (line.given as usize, line.suggested as usize);
             let number = Short::number(line.index as u64);
-            number.push_to(text);
-            text.push(b',');
             match id {
-                Some(id) => text.extend_from_slice(id(line.index).as_bytes()),
-                None => number.push_to(text),
+                Some(id) => {
+                    number.push_to(text);
+                    text.push(b',');
+                    text.extend_from_slice(id(line.index).as_bytes());
+                }
+                None => number.push_twice_to(text),
             }
             cells[given].push_to(text);
             cells[suggested].push_to(text);
@@ -167,6 +177,19 @@ impl Short {
         }
     }
 
+    /// Appends `7,7`.
+    #[inline]
+    fn push_twice_to(self, text: &mut Vec<u8>) {
+        if self.length > 7 {
+            self.push_to(text);
+            text.push(b',');
+            return self.push_to(text);
+        }
+        let comma = u128::from(b',') << (8 * self.length);
+        let bytes = self.bytes | comma | self.bytes << (8 * self.length + 8);
+        Self { bytes, length: 2 * self.length + 1 }.push_to(text);
+    }
+
     #[inline]
     fn push_to(self, text: &mut Vec<u8>) {
         let end = text.len() + self.length;
@@ -234,8 +257,9 @@ mod tests {
             let number = Short::number(value);
             number.push_to(&mut text);
             text.push(b' ');
-            number.after(value).push_to(&mut text);
-            assert_eq!(String::from_utf8(text).unwrap(), format!("{value} {}", value + 1));
+            number.after(value).push_twice_to(&mut text);
+            let next = value + 1;
+            assert_eq!(String::from_utf8(text).unwrap(), format!("{value} {next},{next}"));
         }
         for length in [0, 1, 15, 16, 17, 31, 32, 33, 70] {
             let (words, mut text) = ("x".repeat(length), b"a".to_vec());

@@ -9,7 +9,7 @@ use crate::audit_files::{
 };
 use crate::failure::{Failure, Outcome};
 use crate::files::{create_directory, write_whole};
-use crate::probability_file::{ProbabilityFile, Rows as FileRows, read_labels};
+use crate::probability_file::{ProbabilityFile, Rows as FileRows, read_labels, read_truth};
 use crate::report::audit_page::{Shown, audit_page};
 use crate::run_history::RunHistory;
 use crate::samples;
@@ -249,7 +249,7 @@ impl Audit {
 
     fn read_truth(&self, rows: &mut Rows) -> Outcome<()> {
         let Some(path) = &self.truth else { return Ok(()) };
-        let truth = read_labels(path, None)?;
+        let truth = read_truth(path)?;
         if truth.len() != rows.given.len() {
             return Err(Failure::new(format!(
                 "{}: true labels must be as many as the {} given ones, got {}",

@@ -192,8 +192,8 @@ fn by_posterior<P: Probabilities + ?Sized>(
     let rate = wrong / overview.rows as f64;
     let (low, high) = model.band();
     let transition = Transition::new(model.transition_rows())?;
-    let modest = model.modest_rate().min(rate);
-    let estimate = Estimate { rows: overview.rows, rate, band: (low.min(rate), high.max(rate)), modest, transition };
+    let struck = model.struck_rate().min(rate);
+    let estimate = Estimate { rows: overview.rows, rate, band: (low.min(rate), high.max(rate)), struck, transition };
     Ok((overview, estimate, suspects))
 }
 
@@ -219,7 +219,7 @@ fn by_confidence<P: Probabilities + ?Sized>(
     )?;
     let rate = joint.wrong() as f64 / overview.rows as f64;
     let transition = Transition::new(joint.transition_rows())?;
-    Ok((Estimate { rows: overview.rows, rate, band: luck(rate, overview.rows), modest: rate, transition }, suspects))
+    Ok((Estimate { rows: overview.rows, rate, band: luck(rate, overview.rows), struck: rate, transition }, suspects))
 }
 
 fn by_argmax<P: Probabilities + ?Sized>(
@@ -261,7 +261,7 @@ fn by_argmax<P: Probabilities + ?Sized>(
     }
     let rate = suspects.len() as f64 / given.len() as f64;
     let transition = Transition::new(counts)?;
-    Ok((Estimate { rows: given.len(), rate, band: luck(rate, given.len()), modest: rate, transition }, suspects))
+    Ok((Estimate { rows: given.len(), rate, band: luck(rate, given.len()), struck: rate, transition }, suspects))
 }
 
 /// Two standard deviations of counting alone.

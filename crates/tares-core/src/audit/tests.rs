@@ -105,7 +105,7 @@ fn a_weak_classifier_of_clean_labels_is_not_taken_for_noise() {
     let found = audit(&Table::new(&case.probs, 5).unwrap(), &case.given, Method::Posterior).unwrap();
     let disagreement = found.overview.disagreement();
     assert!(disagreement > 0.08, "{disagreement}");
-    assert!(found.estimate.modest < 0.05, "{}", found.estimate.modest);
+    assert!(found.estimate.struck < 0.05, "{}", found.estimate.struck);
     assert!(found.estimate.rate < 0.5 * disagreement, "{}", found.estimate.rate);
 }
 

@@ -177,34 +177,34 @@ impl<'a> Fitting<'a> {
         self.classes <= MOST_CLASSES
     }
 
-    /// (probability that the label is right, rows it stands for) of every drawn row.
-    pub(crate) fn right(&self, noise: &Noise, likeness: &Likeness) -> Vec<(f64, f64)> {
-        self.each(noise, likeness, |own, total, _| if total > 0.0 { own / total } else { 0.0 })
-    }
-
-    /// How sure of their class the surest rows are: all but `part` of the rows are at most this sure.
-    pub(crate) fn surest(&self, noise: &Noise, likeness: &Likeness, part: f64) -> f64 {
-        // The largest belief is 1 before beliefs are divided by their sum.
-        let mut sure = self.each(noise, likeness, |_, _, sum| 1.0 / sum);
-        sure.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
-        let mut left: f64 = part * sure.iter().map(|(_, weight)| weight).sum::<f64>();
-        for &(top, weight) in &sure {
-            left -= weight;
-            if left <= 0.0 {
-                return top;
-            }
-        }
-        sure.last().map_or(1.0, |last| last.0)
-    }
-
-    /// (what `look` makes of every drawn row, the rows it stands for): it sees the belief in the given label times T, the
-    /// sum of this over all classes, and the sum of the beliefs.
-    fn each(&self, noise: &Noise, likeness: &Likeness, look: impl Fn(f32, f32, f32) -> f32 + Sync) -> Vec<(f64, f64)> {
-        let of_part = |labels: &std::ops::Range<usize>| {
-            let fitting = self;
-            widest(Look { fitting, labels: labels.clone(), noise, likeness, look: &look })
-        };
+    /// What is seen of every drawn row.
+    pub(crate) fn sights(&self, noise: &Noise, likeness: &Likeness) -> Vec<Sight> {
+        let of_part =
+            |labels: &std::ops::Range<usize>| widest(Look { fitting: self, labels: labels.clone(), noise, likeness });
         self.parts.par_iter().map(of_part).collect::<Vec<_>>().concat()
+    }
+}
+
+/// What is seen of a drawn row.
+#[derive(Clone, Copy)]
+pub(crate) struct Sight {
+    /// The class it looks most like.
+    pub(crate) class: u32,
+    /// The belief in that class.
+    pub(crate) sure: f64,
+    /// The probability that the given label is right.
+    pub(crate) right: f64,
+    /// The rows it stands for.
+    pub(crate) weight: f64,
+}
+
+impl Sight {
+    /// `sum` is that of all beliefs, the largest of which is 1; `own` and `total` are the given label's and the sum of the
+    /// beliefs times T.
+    #[inline(always)]
+    fn new(class: usize, sum: f32, own: f32, total: f32, weight: f64) -> Self {
+        let right = if total > 0.0 { f64::from(own / total) } else { 0.0 };
+        Self { class: class as u32, sure: f64::from(1.0 / sum), right, weight }
     }
 }
 
@@ -360,8 +360,7 @@ fn one_at_a_time(
     let (mut beliefs, mut likelihood) = (Vec::new(), 0.0);
     for span in rows.spans() {
         let names = &rows.classes()[span.clone()];
-        likeness.of_entries(names, &heights[span.clone()], &mut beliefs);
-        let (mut sum, mut total) = (0.0, 0.0);
+        let (mut sum, mut total) = (likeness.of_entries(names, &heights[span.clone()], &mut beliefs), 0.0);
         for (belief, &class) in beliefs.iter_mut().zip(names) {
             sum += *belief;
             *belief *= column[class as usize];
@@ -385,25 +384,23 @@ fn one_at_a_time(
 }
 
 /// A look at every row of some given labels.
-struct Look<'a, L> {
+struct Look<'a> {
     fitting: &'a Fitting<'a>,
     labels: std::ops::Range<usize>,
     noise: &'a Noise,
     likeness: &'a Likeness,
-    look: &'a L,
 }
 
-impl<L: Fn(f32, f32, f32) -> f32> Work for Look<'_, L> {
-    type Output = Vec<(f64, f64)>;
+impl Work for Look<'_> {
+    type Output = Vec<Sight>;
 
     #[inline(always)]
-    fn run(self) -> Self::Output {
-        let Self { fitting, labels, noise, likeness, look } = self;
+    fn run(self) -> Vec<Sight> {
+        let Self { fitting, labels, noise, likeness } = self;
         let classes = fitting.classes;
         let (mut seen, mut columns) = (Vec::new(), noise.columns());
         for label in labels {
             let (rows, column) = (&fitting.rows[label], columns.of(label));
-            let mut take = |own: f32, total: f32, sum: f32| seen.push((f64::from(look(own, total, sum)), rows.weight));
             match &fitting.told[label] {
                 Told::Sheets { heights, tells, .. } => {
                     let mut beliefs = [[0.0; ROWS]; FEW];
@@ -418,7 +415,9 @@ impl<L: Fn(f32, f32, f32) -> f32> Work for Look<'_, L> {
                             }
                         }
                         for lane in 0..ROWS.min(rows.len() - number * ROWS) {
-                            take(beliefs[label][lane] * column[label], totals[lane], sums[lane]);
+                            let class = beliefs[..classes].iter().position(|beliefs| beliefs[lane] == 1.0);
+                            let own = beliefs[label][lane] * column[label];
+                            seen.push(Sight::new(class.unwrap_or(label), sums[lane], own, totals[lane], rows.weight));
                         }
                     }
                 }
@@ -426,15 +425,16 @@ impl<L: Fn(f32, f32, f32) -> f32> Work for Look<'_, L> {
                     let mut beliefs = Vec::new();
                     for span in rows.spans() {
                         let names = &rows.classes()[span.clone()];
-                        likeness.of_entries(names, &heights[span], &mut beliefs);
-                        let (mut sum, mut total, mut own) = (0.0, 0.0, 0.0);
+                        let others = likeness.of_entries(names, &heights[span], &mut beliefs);
+                        let (mut sum, mut total, mut own, mut most) = (others, 0.0, 0.0, label);
                         for (&belief, &class) in beliefs.iter().zip(names) {
                             let weight = belief * column[class as usize];
                             sum += belief;
                             total += weight;
                             own = if class as usize == label { weight } else { own };
+                            most = if belief == 1.0 { class as usize } else { most };
                         }
-                        take(own, total, sum);
+                        seen.push(Sight::new(most, sum, own, total, rows.weight));
                     }
                 }
             }

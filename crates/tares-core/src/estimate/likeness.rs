@@ -67,9 +67,10 @@ impl Likeness {
         }
     }
 
-    /// The same of one row of many classes: of the classes `names`, which are all that tell something.
+    /// The same of one row of many classes: of the classes `names`, which are all that tell something. Returns the sum of the
+    /// beliefs in all others.
     #[inline(always)]
-    pub(crate) fn of_entries(&self, names: &[u32], heights: &[f32], beliefs: &mut Vec<f32>) {
+    pub(crate) fn of_entries(&self, names: &[u32], heights: &[f32], beliefs: &mut Vec<f32>) -> f32 {
         beliefs.clear();
         if self.pull.is_empty() {
             beliefs.extend(heights.iter().map(|height| self.sharpness as f32 * height));
@@ -83,8 +84,13 @@ impl Likeness {
             }));
         }
         let most = beliefs.iter().copied().fold(f32::MIN, larger);
-        for belief in beliefs {
+        for belief in beliefs.iter_mut() {
             *belief = exp2(*belief - most);
+        }
+        // All others stand on the ground, at height 0. With prototypes each would be another sum, and they are few.
+        match self.pull.is_empty() {
+            true => (self.classes - names.len()) as f32 * exp2(-most),
+            false => 0.0,
         }
     }
 }

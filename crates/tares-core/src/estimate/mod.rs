@@ -6,6 +6,7 @@
 //! Also: from the labels of neighbours when there are features ([`neighbours`]), and from margins over epochs when there
 //! is a training history ([`history`]).
 
+mod boldness;
 pub mod check;
 pub mod confident;
 mod expectation;
@@ -86,7 +87,7 @@ pub struct Estimate {
     pub band: (f64, f64),
     /// The part that strikes easy rows as well as hard ones, as noise that was put in does: `rate` without the mistakes
     /// people make on hard rows, which a weak classifier's own look like. The same as `rate` where the method has but one.
-    pub modest: f64,
+    pub struck: f64,
     /// Which classes are mistaken for which.
     pub transition: Transition,
 }

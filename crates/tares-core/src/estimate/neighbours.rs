@@ -100,7 +100,7 @@ pub fn from_triples(triples: &[[Label; 3]], classes: usize) -> Result<Estimate> 
         rows: triples.len(),
         rate,
         band: ((rate - luck).max(0.0), (rate + luck).min(1.0)),
-        modest: rate,
+        struck: rate,
         transition,
     })
 }

@@ -16,13 +16,15 @@
 //!
 //! 1. **Some rows are beyond doubt.** In every data set worth labelling there are easy rows. If the classifier seems to be
 //!    sure of none, it is the labels that are unsure: beliefs are sharpened until the surest fifth of the rows is 99 % sure.
-//! 2. **People err on hard rows.** There "the classifier is unsure" and "the label is wrong" explain the same
-//!    disagreement, and the truth is somewhere between: beliefs are sharpened by another 1.4.
+//! 2. **People err on hard rows**, where a classifier taught by them is unsure too. If easy rows have fewer wrong labels
+//!    than others, beliefs are sharpened once more (`boldness.rs`).
 //!
-//! The spread between the likeliest sharpness and five times the last one is the band that is reported. How this was
+//! The spread between the likeliest sharpness and seven times the one at which easy rows are beyond doubt is the band that
+//! is reported. How this was
 //! found, and how it did on sets it was not chosen on: `results/estimate/`.
 
-use super::expectation::{Fitting, Noise, Step};
+use super::boldness::boldness;
+use super::expectation::{Fitting, Noise, Sight, Step};
 use super::judge::Judge;
 use super::likeness::{Likeness, MOST_CLASSES};
 use super::probabilities::{Number, Probabilities};
@@ -46,10 +48,8 @@ const BEYOND_DOUBT: f64 = 0.99;
 /// Sharpening on the way there, per step and at most.
 const STRIDE: f64 = 1.3;
 const STRIDES: usize = 9;
-/// Sharpening for what people get wrong.
-const BOLDNESS: f64 = 1.4;
 /// Sharpening at the upper end of the band.
-const MOST_BOLD: f64 = 5.0;
+const MOST_BOLD: f64 = 7.0;
 
 /// The fitted model.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ pub struct Posterior {
     noise: Noise,
     judge: Judge,
     cut: f64,
-    modest: f64,
+    struck: f64,
     low: f64,
     high: f64,
 }
@@ -93,17 +93,20 @@ impl Posterior {
         let Found { share, sharpness, step } = search(&part, &start, classes);
         let modest = part.settled(&step.noise, share, sharpness, TURNS);
         let (sharpness, noise) = anchored(&part, &start, &modest.noise, share, sharpness);
-        let sharpness = (sharpness * BOLDNESS).min(MOST_SHARPNESS);
+        let struck = part.settled(&noise, share, sharpness, FEW_TURNS);
+        let likeness = Likeness::new(&struck.noise.prototypes, share, sharpness, classes);
+        let boldness = boldness(part.sights(&struck.noise, &likeness), classes);
+        let boldest = (sharpness * MOST_BOLD).min(MOST_SHARPNESS);
+        let sharpness = (sharpness * boldness).min(MOST_SHARPNESS);
         let rows = thinned(rows, FITTED);
         let whole = Fitting::new(&rows);
-        let boldest = (sharpness * MOST_BOLD).min(MOST_SHARPNESS);
         let (bold, step) = rayon::join(
             || part.settled(&noise, share, boldest, TURNS),
             || whole.settled(&noise, share, sharpness, FEW_TURNS),
         );
         let Step { noise, rate, .. } = step;
         let likeness = Likeness::new(&noise.prototypes, share, sharpness, classes);
-        let cut = best_cut(whole.right(&noise, &likeness));
+        let cut = best_cut(whole.sights(&noise, &likeness));
         // What drawing other rows from the same source would change.
         let luck = 2.0 * (rate * (1.0 - rate) / overview.rows as f64).sqrt();
         Self {
@@ -111,7 +114,7 @@ impl Posterior {
             judge: Judge::new(noise.columns(), classes, likeness),
             noise,
             cut,
-            modest: modest.rate,
+            struck: struck.rate,
             low: (modest.rate.min(rate) - luck).max(0.0),
             high: (bold.rate.max(rate) + luck).min(1.0),
         }
@@ -143,9 +146,10 @@ impl Posterior {
         (self.low, self.high)
     }
 
-    /// The noise rate at the likeliest sharpness: noise that strikes easy rows as well as hard ones, and no more.
-    pub fn modest_rate(&self) -> f64 {
-        self.modest
+    /// The noise rate before beliefs are sharpened for what people get wrong: noise that strikes easy rows as well as hard
+    /// ones, and no more.
+    pub fn struck_rate(&self) -> f64 {
+        self.struck
     }
 
     /// `T[true][given]`.
@@ -209,7 +213,8 @@ fn between(tried: &[Option<Step>], at: usize) -> f64 {
 /// not find its way back.
 fn anchored(part: &Fitting<'_>, start: &Noise, noise: &Noise, share: f64, sharpness: f64) -> (f64, Noise) {
     let doubt = |noise: &Noise, sharpness: f64| {
-        1.0 - part.surest(noise, &Likeness::new(&noise.prototypes, share, sharpness, part.classes()), EASY)
+        let likeness = Likeness::new(&noise.prototypes, share, sharpness, part.classes());
+        1.0 - least_sure(part.sights(noise, &likeness), EASY)
     };
     let (mut sharpness, mut noise) = (sharpness, noise.clone());
     let mut left = doubt(&noise, sharpness);
@@ -234,18 +239,31 @@ fn thinned(rows: &[Rows], wanted: usize) -> Vec<Rows> {
     rows.iter().map(|rows| rows.thinned(every(rows))).collect()
 }
 
+/// How sure of their class the surest rows are: all but `part` of the rows are at most this sure.
+fn least_sure(mut sights: Vec<Sight>, part: f64) -> f64 {
+    sights.sort_unstable_by(|a, b| b.sure.total_cmp(&a.sure));
+    let mut left = part * sights.iter().map(|sight| sight.weight).sum::<f64>();
+    for sight in &sights {
+        left -= sight.weight;
+        if left <= 0.0 {
+            return sight.sure;
+        }
+    }
+    sights.last().map_or(1.0, |last| last.sure)
+}
+
 /// Labels up to this probability of being right are suspects, so that the expected F1, 2 · hits / (suspects + wrong), is
 /// largest.
-fn best_cut(mut right: Vec<(f64, f64)>) -> f64 {
-    right.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-    let expected: f64 = right.iter().map(|(p, weight)| (1.0 - p) * weight).sum();
+fn best_cut(mut sights: Vec<Sight>) -> f64 {
+    sights.sort_unstable_by(|a, b| a.right.total_cmp(&b.right));
+    let expected: f64 = sights.iter().map(|sight| (1.0 - sight.right) * sight.weight).sum();
     let (mut hits, mut suspects, mut best, mut cut) = (0.0, 0.0, 0.0, 0.0);
-    for (p, weight) in right {
-        hits += (1.0 - p) * weight;
+    for Sight { right, weight, .. } in sights {
+        hits += (1.0 - right) * weight;
         suspects += weight;
         let f1 = 2.0 * hits / (suspects + expected);
         if f1 > best {
-            (best, cut) = (f1, p);
+            (best, cut) = (f1, right);
         }
     }
     cut
