@@ -10,7 +10,11 @@ use crate::terminal::Screen;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 use tares_data::Loaded;
+
+/// How long a thread without a run of its own waits before it looks for work of others again: much less than a step.
+const HELP_EVERY: Duration = Duration::from_micros(50);
 
 /// Somebody who is shown how the runs get on. Runs are named by their position among the specs.
 pub trait Watch: Sync {
@@ -84,6 +88,12 @@ pub fn run_all(
     std::thread::scope(|scope| {
         let workers: Vec<_> = (1..jobs.min(runs.len())).map(|_| scope.spawn(work)).collect();
         work();
+        // This thread is one of rayon's (`join_workers`): while others are still at a run it does its part for them.
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            if rayon::yield_now() != Some(rayon::Yield::Executed) {
+                std::thread::sleep(HELP_EVERY);
+            }
+        }
         workers.into_iter().for_each(|worker| drop(worker.join()));
     });
     match failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {

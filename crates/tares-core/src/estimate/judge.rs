@@ -230,9 +230,7 @@ impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
             let rows = &block.values[number * height..][..height];
             let seen = self.judge.side_by_side(rows, labels, &mut sheets);
             self.take(block.first + number * ROWS, labels, rows, &seen, &sheets);
-            for lane in 0..ROWS {
-                wrong[lane] += 1.0 - seen.right[lane];
-            }
+            wrong.iter_mut().zip(seen.right).for_each(|(wrong, right)| *wrong += 1.0 - right);
         }
         let mut wrong: f64 = wrong.iter().map(|&wrong| f64::from(wrong)).sum();
         if !rest.is_empty() {
