@@ -60,6 +60,24 @@ fn class_dependent_noise_is_counted_and_found() {
     }
 }
 
+/// Cats called dogs and dogs called cats: their prototypes must not become one.
+#[test]
+fn classes_that_are_taken_for_each_other_are_told_apart() {
+    let part = |class: usize, given: usize| match class ^ given {
+        0 => 0.6,
+        1 => 0.4,
+        _ => 0.0,
+    };
+    let row = |class: usize| (0..6).map(|given| part(class, given)).collect();
+    let matrix = Transition::new((0..6).map(row).collect()).unwrap();
+    let case = case(6000, &matrix, 5.0, &mut stream(5, "test"));
+    let table = Table::new(&case.probs, 6).unwrap();
+    let found = audit(&table, &case.given, Method::Posterior).unwrap();
+    let (ours, argmax) = (f1(&case, &found), f1(&case, &audit(&table, &case.given, Method::Argmax).unwrap()));
+    assert!(ours > argmax - 0.01 && ours > 0.9, "{ours} against {argmax}");
+    assert!((found.estimate.rate - 0.4).abs() < 0.03, "{}", found.estimate.rate);
+}
+
 /// Of a million kinds of mistakes nearly all are unseen, and with so many classes a little belief in each is much.
 #[test]
 fn a_thousand_classes_with_ten_rows_each() {

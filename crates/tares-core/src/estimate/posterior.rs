@@ -45,6 +45,8 @@ const MOST_SHARPNESS: f64 = 60.0;
 /// The part of rows that is beyond doubt, and how sure of its class it is.
 const EASY: f64 = 0.2;
 const BEYOND_DOUBT: f64 = 0.99;
+/// Prototypes with which the surest rows are less sure than this are worth nothing.
+const TOLD_APART: f64 = 0.7;
 /// Sharpening on the way there, per step and at most.
 const STRIDE: f64 = 1.3;
 const STRIDES: usize = 9;
@@ -196,7 +198,12 @@ fn search(part: &Fitting<'_>, start: &Noise, classes: usize) -> Found {
         return climbed(0.0);
     }
     let (half, whole) = rayon::join(|| climbed(0.5), || climbed(1.0));
-    if whole.step.likelihood > half.step.likelihood { whole } else { half }
+    // Two classes that are each taken for the other may end with the same prototype, and then nothing tells them apart.
+    let told_apart = |Found { share, sharpness, step }: &Found| {
+        let likeness = Likeness::new(&step.noise.prototypes, *share, *sharpness, classes);
+        least_sure(part.sights(&step.noise, &likeness), EASY) > TOLD_APART
+    };
+    if whole.step.likelihood > half.step.likelihood && told_apart(&whole) { whole } else { half }
 }
 
 /// Where between the sharpnesses the peak is, by a parabola: a factor.
