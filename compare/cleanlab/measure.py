@@ -6,9 +6,16 @@ p, y = f"{folder}/{case}.p.npy", f"{folder}/{case}.y.npy"
 peer_wanted = case != "large" or os.environ.get("PEER_LARGE")
 turns = {"million": 5, "large": 1}.get(case, 3)
 
+def warm():
+    """Puts the files into the page cache: some systems take unused pages out of it within seconds."""
+    for path in (p, y):
+        with open(path, "rb") as file:
+            while file.read(1 << 22): pass
+
 def ours(out, *more):
     """(seconds, megabytes) of the whole program into a new folder; peak as the system counts it."""
     shutil.rmtree(out, ignore_errors=True)
+    warm()
     code = ("import resource, subprocess, sys, time; t = time.perf_counter();"
             "r = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); t = time.perf_counter() - t;"
             "assert r.returncode == 0, r.returncode;"
@@ -44,25 +51,25 @@ with tempfile.TemporaryDirectory() as scratch:
     for _ in range(turns):
         mine.append(ours(f"{scratch}/out"))
         if os.environ.get("TARES_BENCH"):
+            warm()
             said = subprocess.check_output([os.environ["TARES_BENCH"], p, y, "posterior", "3"], text=True)
             calls.append([statistics.median(float(line.split(",")[1]) for line in said.splitlines()[1:])])
         if peer_wanted:
+            warm()
             start = time.perf_counter()
             said = subprocess.check_output([sys.executable, script, p, y, flags]).split()
             whole = time.perf_counter() - start
             theirs.append([float(x) for x in said[-2:]] + [whole])  # it may print advice of its own before
     middle = lambda runs, k: statistics.median(run[k] for run in runs)
-    row = [case, f"{middle(mine, 0):.3f}"]
-    if peer_wanted:
-        row += [f"{middle(theirs, 0):.2f}", f"{middle(theirs, 0) / middle(mine, 0):.1f}", f"{middle(mine, 1):.0f}", f"{middle(theirs, 1):.0f}"]
+    program, megabytes = middle(mine, 0), f"{middle(mine, 1):.0f}"
+    if not peer_wanted:
+        print(f"{case} program,{program:.3f},,,{megabytes},", flush=True)
     else:
-        row += ["", "", f"{middle(mine, 1):.0f}", ""]
-    print(",".join(row), flush=True)
-    if peer_wanted and calls:
-        call, whole = middle(calls, 0), middle(theirs, 2)
-        print(f"{case}: program against program (both start, read, write) {middle(mine, 0):.3f} s, {whole:.2f} s: "
-              f"{whole / middle(mine, 0):.1f}; call against call (ours reads the file, the peer has it in memory) "
-              f"{call:.3f} s, {middle(theirs, 0):.2f} s: {middle(theirs, 0) / call:.1f}", file=sys.stderr, flush=True)
+        call, whole, peer_megabytes = middle(theirs, 0), middle(theirs, 2), f"{middle(theirs, 1):.0f}"
+        rows = [("program", program, whole), ("program / call", program, call)]
+        if calls: rows.insert(0, ("call", middle(calls, 0), call))
+        for name, ours_seconds, peer_seconds in rows:
+            print(f"{case} {name},{ours_seconds:.3f},{peer_seconds:.2f},{peer_seconds / ours_seconds:.1f},{megabytes},{peer_megabytes}", flush=True)
     if peer_wanted:
         import numpy as np
         seconds, megabytes = ours(f"{scratch}/out", "--method", "confident", "--gallery", "1")

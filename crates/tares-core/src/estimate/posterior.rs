@@ -35,7 +35,7 @@ use crate::error::Result;
 /// Rows the search goes through, rows the last fit goes through, and at least so many of a class.
 const SEARCHED: usize = 4000;
 const FITTED: usize = 10_000;
-const LEAST_PER_CLASS: usize = 10;
+const LEAST_PER_CLASS: usize = 6;
 /// Sharpnesses tried: 1.8 · 1.5^i, i from −3 to 4.
 const SHARPNESSES: [f64; 8] = [0.533, 0.8, 1.2, 1.8, 2.7, 4.05, 6.075, 9.1125];
 /// Steps of expectation maximisation at one sharpness, and when it begins near its end.
@@ -170,10 +170,12 @@ struct Found {
 /// The best of every second sharpness, then of its neighbours, for half and for whole prototypes. The likelihood can have
 /// one peak for an unsure classifier and one for wrong labels: the lower one must not be climbed by mistake.
 fn search(part: &Fitting<'_>, start: &Noise, classes: usize) -> Found {
+    // Without prototypes only T is learnt, and soon.
+    let turns = if classes > MOST_CLASSES { FEW_TURNS } else { TURNS };
     let climbed = |share: f64| {
         let mut steps: [Option<Step>; SHARPNESSES.len()] = [const { None }; SHARPNESSES.len()];
         let mut climb =
-            |at: usize| steps[at].get_or_insert_with(|| part.settled(start, share, SHARPNESSES[at], TURNS)).likelihood;
+            |at: usize| steps[at].get_or_insert_with(|| part.settled(start, share, SHARPNESSES[at], turns)).likelihood;
         let mut at = 1;
         for place in (3..SHARPNESSES.len()).step_by(2) {
             if climb(place) > climb(at) {
@@ -191,7 +193,7 @@ fn search(part: &Fitting<'_>, start: &Noise, classes: usize) -> Found {
             }
         }
         let sharpness = SHARPNESSES[at] * between(&steps, at);
-        let step = steps[at].take().unwrap_or_else(|| part.settled(start, share, sharpness, TURNS));
+        let step = steps[at].take().unwrap_or_else(|| part.settled(start, share, sharpness, turns));
         Found { share, sharpness, step }
     };
     if classes > MOST_CLASSES {
