@@ -15,6 +15,10 @@ const EASY_PARTS: [f64; 2] = [0.2, 0.4];
 const MUCH_LESS: f64 = 0.1;
 /// Standard deviations by which luck could have spared the easy rows.
 const LUCK: f64 = 0.7;
+/// Noise that was put in hardly grows when beliefs are sharpened twofold. From the first on that growth speaks for people's …
+const GROWS: f64 = 2.5;
+/// … and from here on it decides: an overfitted classifier is sure of what is wrong, too.
+const GROWS_MUCH: f64 = 3.0;
 /// Sharpening for noise of people, where few labels are wrong.
 const BOLDNESS: f64 = 2.0;
 /// Sharpening when nothing is told: with many classes the easy rows of each are too few.
@@ -22,8 +26,9 @@ const UNTOLD: f64 = 1.4;
 /// Wrong labels among the easy rows that count as much as knowing nothing.
 const ENOUGH: f64 = 4.0;
 
-/// By how much beliefs are sharpened, from what is seen of the rows: 1 to about 3.
-pub(crate) fn boldness(mut sights: Vec<Sight>, classes: usize) -> f64 {
+/// By how much beliefs are sharpened, from what is seen of the rows: 1 to about 3. `growth` is the noise rate if they are
+/// sharpened twofold, in parts of the rate if they are not.
+pub(crate) fn boldness(mut sights: Vec<Sight>, classes: usize, growth: f64) -> f64 {
     if classes > FEW {
         return UNTOLD;
     }
@@ -47,7 +52,8 @@ pub(crate) fn boldness(mut sights: Vec<Sight>, classes: usize) -> f64 {
     let part = EASY_PARTS.iter().sum::<f64>() / EASY_PARTS.len() as f64;
     let drawn = part * expected / all * sights.len() as f64;
     let ratio = ratio + LUCK * (ratio.max(0.3) / drawn).sqrt();
-    let people = ((1.0 - ratio) / MUCH_LESS).clamp(0.0, 1.0);
+    let spared = ((1.0 - ratio) / MUCH_LESS).clamp(0.0, 1.0);
+    let people = spared.max(((growth - GROWS) / (GROWS_MUCH - GROWS)).clamp(0.0, 1.0));
     let told = drawn / (drawn + ENOUGH);
     UNTOLD.powf(1.0 - told) * (BOLDNESS / (1.0 - expected / all).max(0.5)).powf(people * told)
 }
@@ -81,16 +87,24 @@ mod tests {
     #[test]
     fn noise_that_strikes_all_rows_needs_none() {
         for rate in [0.05, 0.2, 0.4] {
-            assert!(boldness(rows(|_| rate), 2) < 1.1, "{rate}");
+            assert!(boldness(rows(|_| rate), 2, 1.2) < 1.1, "{rate}");
         }
-        assert_eq!(boldness(rows(|_| 0.0), 2), UNTOLD);
+        assert_eq!(boldness(rows(|_| 0.0), 2, 1.2), UNTOLD);
     }
 
     #[test]
     fn noise_of_people_needs_more_the_more_there_is() {
-        let (few, many) = (boldness(rows(|hard| 0.2 * hard * hard), 2), boldness(rows(|hard| 0.8 * hard), 2));
+        let (few, many) = (boldness(rows(|hard| 0.2 * hard * hard), 2, 1.2), boldness(rows(|hard| 0.8 * hard), 2, 1.2));
         assert!((2.0..2.3).contains(&few), "{few}");
         assert!((3.0..3.6).contains(&many), "{many}");
+    }
+
+    #[test]
+    fn noise_that_grows_with_sharpness_is_peoples() {
+        let growing = |growth: f64| boldness(rows(|_| 0.1), 2, growth);
+        assert!(
+            growing(2.0) < 1.1 && growing(4.0) > 2.0 && growing(2.0) < growing(2.75) && growing(2.75) < growing(4.0)
+        );
     }
 
     /// A class that is struck often is not a hard class.
@@ -102,7 +116,7 @@ mod tests {
             sure: sight.sure / 2.0,
             ..sight
         }));
-        assert!(boldness(all, 4) < 1.1);
+        assert!(boldness(all, 4, 1.2) < 1.1);
     }
 
     #[test]

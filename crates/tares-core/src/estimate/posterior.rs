@@ -97,7 +97,8 @@ impl Posterior {
         let (sharpness, noise) = anchored(&part, &start, &modest.noise, share, sharpness);
         let struck = part.settled(&noise, share, sharpness, FEW_TURNS);
         let likeness = Likeness::new(&struck.noise.prototypes, share, sharpness, classes);
-        let boldness = boldness(part.sights(&struck.noise, &likeness), classes);
+        let twice = part.settled(&noise, share, (2.0 * sharpness).min(MOST_SHARPNESS), FEW_TURNS).rate;
+        let boldness = boldness(part.sights(&struck.noise, &likeness), classes, twice / struck.rate.max(1e-9));
         let boldest = (sharpness * MOST_BOLD).min(MOST_SHARPNESS);
         let sharpness = (sharpness * boldness).min(MOST_SHARPNESS);
         let rows = thinned(rows, FITTED);
