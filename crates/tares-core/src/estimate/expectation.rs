@@ -3,19 +3,13 @@
 
 use super::glance::{larger, log2};
 use super::likeness::{Likeness, MOST_CLASSES, heights};
+use super::mistakes::{Learnt, Noise};
 use super::sample::Rows;
 use super::sheet::{FEW, ROWS, tell};
 use crate::dataset::Label;
 use crate::widest::{Work, widest};
 use rayon::prelude::*;
 
-/// Drawn rows' worth of belief, per class and for each other class, that its labels are mistaken as all labels are: with many
-/// classes most kinds of mistakes are in no drawn row, and still happen.
-const PER_KIND: f64 = 0.1;
-/// The rate of mistakes that is thought possible even if none was seen.
-const LEAST_RATE: f64 = 0.01;
-/// Drawn rows' worth of belief that a class looks like itself.
-const TRUST: f64 = 1.0;
 /// Rows are gone through in at most this many parts of at least so many rows, whatever the number of threads: so sums are
 /// always the same.
 const MOST_PARTS: usize = 16;
@@ -24,18 +18,6 @@ const LEAST_ROWS: usize = 1000;
 const FIRST_SHARPNESS: f64 = 2.0;
 /// No label is less likely than this.
 const UNLIKELY: f32 = 1e-30;
-
-/// What is fitted.
-#[derive(Clone, Debug)]
-pub(crate) struct Noise {
-    /// T of the kinds of labels that were seen: (true class, T) per given label, in the order of the true classes. With many
-    /// classes these are few; the right label is always among them.
-    kinds: Vec<Vec<(u32, f64)>>,
-    /// T of all others, per true class.
-    unseen: Vec<f64>,
-    /// M, `[true][shown]`; empty with more than [`MOST_CLASSES`].
-    pub(crate) prototypes: Vec<f64>,
-}
 
 /// Drawn rows, ready to be fitted to.
 pub(crate) struct Fitting<'a> {
@@ -100,25 +82,22 @@ impl<'a> Fitting<'a> {
         Self { rows, told, parts, classes }
     }
 
-    pub(crate) fn classes(&self) -> usize {
-        self.classes
-    }
-
     /// Nine labels of ten are right, and rows are what the classifier says they are.
     pub(crate) fn start(&self) -> Noise {
         let classes = self.classes;
         // Only the prototypes of this step are kept: every label is as good as any other to them.
-        let level = Noise { unseen: vec![1.0; classes], ..Noise::even(classes, 0.0) };
-        let prototypes = self.step(&level, &Likeness::new(&[], 0.0, FIRST_SHARPNESS, classes)).noise.prototypes;
-        Noise { prototypes, ..Noise::even(classes, 0.1) }
+        let level = self.step(&Noise::level(classes), &Likeness::new(&[], 0.0, FIRST_SHARPNESS, classes));
+        let mut noise = Noise::even(classes, 0.1);
+        noise.prototypes = level.noise.prototypes;
+        noise
     }
 
     /// `turns` steps at one sharpness c and share λ.
     pub(crate) fn settled(&self, noise: &Noise, share: f64, sharpness: f64, turns: usize) -> Step {
-        let mut noise = noise.softened(self.classes);
+        let mut noise = noise.softened();
         let (mut likelihood, mut rate) = (0.0, 0.0);
         for _ in 0..turns {
-            let step = self.step(&noise, &Likeness::new(&noise.prototypes, share, sharpness, self.classes));
+            let step = self.step(&noise, &noise.likeness(share, sharpness));
             (noise, likelihood, rate) = (step.noise, step.likelihood, step.rate);
         }
         Step { noise, likelihood, rate }
@@ -129,47 +108,16 @@ impl<'a> Fitting<'a> {
         let visit =
             |labels: &std::ops::Range<usize>| widest(Visit { fitting: self, labels: labels.clone(), noise, likeness });
         let parts: Vec<Sums> = self.parts.par_iter().map(visit).collect();
-        let (mut totals, mut all, mut right) = (vec![0.0; classes], 0.0, 0.0);
         let (mut shown, mut likelihood) = (vec![0.0; if self.learns() { classes * classes } else { 0 }], 0.0);
-        for sums in &parts {
+        let mut expected = Vec::with_capacity(classes);
+        for sums in parts {
             shown.iter_mut().zip(&sums.shown).for_each(|(total, value)| *total += value);
             likelihood += sums.likelihood;
+            expected.extend(sums.expected);
         }
-        let expected = || parts.iter().flat_map(|sums| &sums.expected);
-        for (label, expected) in expected().enumerate() {
-            for &(class, rows) in expected {
-                totals[class as usize] += rows;
-                all += rows;
-                right += if class as usize == label { rows } else { 0.0 };
-            }
-        }
-        let all = all.max(f64::MIN_POSITIVE);
-        let rate = 1.0 - right / all;
-        let drawn: usize = self.rows.iter().map(Rows::len).sum();
-        let one_row = all / drawn.max(1) as f64;
-        let believed = one_row * PER_KIND * classes as f64;
-        let pooled = rate.max(LEAST_RATE);
-        let (kept, mistaken) = (believed * (1.0 - pooled), believed * pooled / (classes as f64 - 1.0));
-        let unseen: Vec<f64> = totals.iter().map(|total| mistaken / (total + believed)).collect();
-        let of_label = |(label, expected): (usize, &Vec<(u32, f64)>)| {
-            let likely = |&(class, rows): &(u32, f64)| {
-                let more = if class as usize == label { kept } else { mistaken };
-                (class, (rows + more) / (totals[class as usize] + believed))
-            };
-            let mut kinds: Vec<(u32, f64)> = expected.iter().map(likely).collect();
-            if let Err(place) = kinds.binary_search_by_key(&(label as u32), |kind| kind.0) {
-                kinds.insert(place, likely(&(label as u32, 0.0)));
-            }
-            kinds
-        };
-        let mut kinds: Vec<Vec<(u32, f64)>> = expected().enumerate().map(of_label).collect();
-        keep_right_first(&mut kinds);
-        for (class, row) in shown.chunks_exact_mut(classes).enumerate() {
-            row[class] += TRUST * one_row;
-            let sum: f64 = row.iter().sum();
-            row.iter_mut().for_each(|value| *value /= sum);
-        }
-        Step { noise: Noise { kinds, unseen, prototypes: shown }, likelihood: likelihood / all, rate }
+        let drawn = self.rows.iter().map(Rows::len).sum();
+        let Learnt { noise, rows, rate } = Noise::learnt(&expected, shown, drawn);
+        Step { noise, likelihood: likelihood / rows, rate }
     }
 
     /// Whether prototypes are learnt.
@@ -177,8 +125,9 @@ impl<'a> Fitting<'a> {
         self.classes <= MOST_CLASSES
     }
 
-    /// What is seen of every drawn row.
-    pub(crate) fn sights(&self, noise: &Noise, likeness: &Likeness) -> Vec<Sight> {
+    /// What is seen of every drawn row at one sharpness c and share λ.
+    pub(crate) fn sights(&self, noise: &Noise, share: f64, sharpness: f64) -> Vec<Sight> {
+        let likeness = &noise.likeness(share, sharpness);
         let of_part =
             |labels: &std::ops::Range<usize>| widest(Look { fitting: self, labels: labels.clone(), noise, likeness });
         self.parts.par_iter().map(of_part).collect::<Vec<_>>().concat()
@@ -448,86 +397,4 @@ impl Work for Look<'_> {
 fn sum(lanes: [f32; ROWS]) -> f32 {
     let halves = [lanes[0] + lanes[4], lanes[1] + lanes[5], lanes[2] + lanes[6], lanes[3] + lanes[7]];
     (halves[0] + halves[2]) + (halves[1] + halves[3])
-}
-
-/// No mistake is commoner than the right label: otherwise classes could change their names, and nobody would notice.
-fn keep_right_first(kinds: &mut [Vec<(u32, f64)>]) {
-    // Per true class: how common its commonest mistake is, and the label then given.
-    let mut most = vec![(0.0, 0); kinds.len()];
-    for (label, kinds) in kinds.iter().enumerate() {
-        for &(class, part) in kinds {
-            if class as usize != label && part > most[class as usize].0 {
-                most[class as usize] = (part, label);
-            }
-        }
-    }
-    fn part(kinds: &mut [Vec<(u32, f64)>], label: usize, class: usize) -> Option<&mut f64> {
-        let place = kinds[label].binary_search_by_key(&(class as u32), |kind| kind.0).ok()?;
-        Some(&mut kinds[label][place].1)
-    }
-    for (class, (mistaken, label)) in most.into_iter().enumerate() {
-        let Some(right) = part(kinds, class, class) else { continue };
-        if mistaken > *right {
-            let mean = (mistaken + *right) / 2.0;
-            *right = mean;
-            if let Some(mistaken) = part(kinds, label, class) {
-                *mistaken = mean;
-            }
-        }
-    }
-}
-
-impl Noise {
-    /// All mistakes are as likely as each other.
-    pub(crate) fn even(classes: usize, rate: f64) -> Self {
-        Self {
-            kinds: (0..classes as u32).map(|class| vec![(class, 1.0 - rate)]).collect(),
-            unseen: vec![rate / (classes as f64 - 1.0); classes],
-            prototypes: Vec::new(),
-        }
-    }
-
-    /// Makes everything possible again.
-    fn softened(&self, classes: usize) -> Self {
-        let mut soft = self.clone();
-        let parts = soft.kinds.iter_mut().flatten().map(|kind| &mut kind.1);
-        parts.chain(&mut soft.unseen).for_each(|part| *part = 0.98 * *part + 0.02 / classes as f64);
-        soft
-    }
-
-    /// T in columns: how likely each class makes a given label.
-    pub(crate) fn columns(&self) -> Columns<'_> {
-        let unseen: Vec<f32> = self.unseen.iter().map(|&part| part as f32).collect();
-        Columns { noise: self, column: unseen.clone(), unseen }
-    }
-
-    /// T, `[true][given]`; every row sums to 1.
-    pub(crate) fn transition_rows(&self) -> Vec<Vec<f64>> {
-        let classes = self.unseen.len();
-        let mut rows: Vec<Vec<f64>> = self.unseen.iter().map(|&part| vec![part; classes]).collect();
-        for (label, kinds) in self.kinds.iter().enumerate() {
-            kinds.iter().for_each(|&(class, part)| rows[class as usize][label] = part);
-        }
-        for row in &mut rows {
-            let sum: f64 = row.iter().sum();
-            row.iter_mut().for_each(|part| *part /= sum);
-        }
-        rows
-    }
-}
-
-/// Columns of T, one after the other.
-pub(crate) struct Columns<'a> {
-    noise: &'a Noise,
-    unseen: Vec<f32>,
-    column: Vec<f32>,
-}
-
-impl Columns<'_> {
-    /// T[·][label].
-    pub(crate) fn of(&mut self, label: usize) -> &[f32] {
-        self.column.copy_from_slice(&self.unseen);
-        self.noise.kinds[label].iter().for_each(|&(class, part)| self.column[class as usize] = part as f32);
-        &self.column
-    }
 }

@@ -1,15 +1,15 @@
 //! One quick look at a row: enough for most rows, and it says when it is not.
 //!
-//! Sixteen numbers side by side, in 32 bits, in loops that compilers turn into vector instructions. Every lane does the same
+//! Numbers side by side, in 32 bits, in loops that compilers turn into vector instructions. Every lane does the same
 //! operations in the same order on every machine, so the results are the same bits everywhere.
 
 use super::probabilities::Number;
 
-/// Numbers side by side.
-pub(crate) const LANES: usize = 16;
+/// Numbers of a row side by side.
+const LANES: usize = 16;
 
 /// Sixteen classes of a row.
-pub(crate) type Lanes = [f32; LANES];
+type Lanes = [f32; LANES];
 
 /// What a look at a whole row says.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,7 +47,7 @@ impl Glance {
 
 /// Lane by lane, then halves upon halves: always in the same order.
 #[inline(always)]
-pub(crate) fn across(mut values: Lanes, join: impl Fn(f32, f32) -> f32) -> f32 {
+fn across(mut values: Lanes, join: impl Fn(f32, f32) -> f32) -> f32 {
     let mut width = LANES / 2;
     while width > 0 {
         for lane in 0..width {

@@ -4,9 +4,9 @@
 //! In 32-bit arithmetic, the same in either form and on every machine; numbers of 64 bits are rounded first.
 
 use super::check::Tally;
-use super::expectation::Columns;
 use super::glance::{Glance, larger, smaller};
 use super::likeness::{Likeness, heights};
+use super::mistakes::Columns;
 use super::posterior::Verdict;
 use super::probabilities::{Block, Number};
 use super::sample::Telling;
@@ -336,7 +336,7 @@ mod tests {
     /// The formulas of `posterior.rs` and `likeness.rs`, in 64 bits and without lanes.
     #[test]
     fn the_judgement_is_what_the_formulas_say() {
-        use crate::estimate::{expectation::Noise, likeness::FLOOR};
+        use crate::estimate::{likeness::FLOOR, mistakes::Noise};
         let classes = 4;
         let (probs, given) = case(500, classes);
         let prototypes: Vec<f64> = (0..16).map(|place| if place / 4 == place % 4 { 0.7 } else { 0.1 }).collect();

@@ -14,6 +14,7 @@ pub(crate) mod glance;
 pub mod history;
 pub(crate) mod judge;
 mod likeness;
+mod mistakes;
 pub mod neighbours;
 pub mod posterior;
 pub mod probabilities;

@@ -20,15 +20,16 @@
 //!    than others, beliefs are sharpened once more (`boldness.rs`).
 //!
 //! The spread between the likeliest sharpness and seven times the one at which easy rows are beyond doubt is the band that
-//! is reported. How this was
-//! found, and how it did on sets it was not chosen on: `results/estimate/`.
+//! is reported. How this was found, and how it did on sets it was not chosen on: `results/estimate/`.
 
-use super::boldness::boldness;
-use super::expectation::{Fitting, Noise, Sight, Step};
+use super::boldness::{UNTOLD, boldness};
+use super::expectation::{Fitting, Sight, Step};
 use super::judge::Judge;
-use super::likeness::{Likeness, MOST_CLASSES};
+use super::likeness::MOST_CLASSES;
+use super::mistakes::Noise;
 use super::probabilities::{Number, Probabilities};
 use super::sample::{Rows, Sample};
+use super::sheet::FEW;
 use crate::dataset::Label;
 use crate::error::Result;
 
@@ -45,11 +46,11 @@ const MOST_SHARPNESS: f64 = 60.0;
 /// The part of rows that is beyond doubt, and how sure of its class it is.
 const EASY: f64 = 0.2;
 const BEYOND_DOUBT: f64 = 0.99;
-/// Prototypes with which the surest rows are less sure than this are worth nothing.
-const TOLD_APART: f64 = 0.7;
 /// Sharpening on the way there, per step and at most.
 const STRIDE: f64 = 1.3;
 const STRIDES: usize = 9;
+/// Prototypes with which the surest rows are less sure than this are worth nothing.
+const TOLD_APART: f64 = 0.7;
 /// Sharpening at the upper end of the band.
 const MOST_BOLD: f64 = 7.0;
 
@@ -96,9 +97,15 @@ impl Posterior {
         let modest = part.settled(&step.noise, share, sharpness, TURNS);
         let (sharpness, noise) = anchored(&part, &start, &modest.noise, share, sharpness);
         let struck = part.settled(&noise, share, sharpness, FEW_TURNS);
-        let likeness = Likeness::new(&struck.noise.prototypes, share, sharpness, classes);
-        let twice = part.settled(&noise, share, (2.0 * sharpness).min(MOST_SHARPNESS), FEW_TURNS).rate;
-        let boldness = boldness(part.sights(&struck.noise, &likeness), classes, twice / struck.rate.max(1e-9));
+        // With many classes the easy rows of each are too few to tell.
+        let boldness = match classes <= FEW {
+            true => {
+                let twice = part.settled(&noise, share, (2.0 * sharpness).min(MOST_SHARPNESS), FEW_TURNS).rate;
+                let sights = part.sights(&struck.noise, share, sharpness);
+                boldness(sights, twice / struck.rate.max(f64::MIN_POSITIVE))
+            }
+            false => UNTOLD,
+        };
         let boldest = (sharpness * MOST_BOLD).min(MOST_SHARPNESS);
         let sharpness = (sharpness * boldness).min(MOST_SHARPNESS);
         let rows = thinned(rows, FITTED);
@@ -108,13 +115,12 @@ impl Posterior {
             || whole.settled(&noise, share, sharpness, FEW_TURNS),
         );
         let Step { noise, rate, .. } = step;
-        let likeness = Likeness::new(&noise.prototypes, share, sharpness, classes);
-        let cut = best_cut(whole.sights(&noise, &likeness));
+        let cut = best_cut(whole.sights(&noise, share, sharpness));
         // What drawing other rows from the same source would change.
         let luck = 2.0 * (rate * (1.0 - rate) / overview.rows as f64).sqrt();
         Self {
             sharpness,
-            judge: Judge::new(noise.columns(), classes, likeness),
+            judge: Judge::new(noise.columns(), classes, noise.likeness(share, sharpness)),
             noise,
             cut,
             struck: struck.rate,
@@ -202,10 +208,8 @@ fn search(part: &Fitting<'_>, start: &Noise, classes: usize) -> Found {
     }
     let (half, whole) = rayon::join(|| climbed(0.5), || climbed(1.0));
     // Two classes that are each taken for the other may end with the same prototype, and then nothing tells them apart.
-    let told_apart = |Found { share, sharpness, step }: &Found| {
-        let likeness = Likeness::new(&step.noise.prototypes, *share, *sharpness, classes);
-        least_sure(part.sights(&step.noise, &likeness), EASY) > TOLD_APART
-    };
+    let told_apart =
+        |found: &Found| least_sure(part.sights(&found.step.noise, found.share, found.sharpness), EASY) > TOLD_APART;
     if whole.step.likelihood > half.step.likelihood && told_apart(&whole) { whole } else { half }
 }
 
@@ -222,10 +226,7 @@ fn between(tried: &[Option<Step>], at: usize) -> f64 {
 /// Sharpens until the easy rows are beyond doubt: every time from the start, as a matrix that has become the identity would
 /// not find its way back.
 fn anchored(part: &Fitting<'_>, start: &Noise, noise: &Noise, share: f64, sharpness: f64) -> (f64, Noise) {
-    let doubt = |noise: &Noise, sharpness: f64| {
-        let likeness = Likeness::new(&noise.prototypes, share, sharpness, part.classes());
-        1.0 - least_sure(part.sights(noise, &likeness), EASY)
-    };
+    let doubt = |noise: &Noise, sharpness: f64| 1.0 - least_sure(part.sights(noise, share, sharpness), EASY);
     let (mut sharpness, mut noise) = (sharpness, noise.clone());
     let mut left = doubt(&noise, sharpness);
     for _ in 0..STRIDES {

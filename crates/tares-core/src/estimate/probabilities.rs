@@ -4,8 +4,8 @@
 //! cores, put together in the order of the rows. What comes out depends neither on the number of threads nor on where
 //! the rows are kept. `pick` reads single rows.
 //!
-//! Numbers stay as their file has them (32 or 64 bits) until they are needed: every result is that of 64-bit arithmetic on
-//! them, so the same numbers in either width say the same.
+//! Numbers stay as their file has them (32 or 64 bits) until they are needed. Counting and confident learning widen all of them,
+//! the default estimate narrows all of them, so the same numbers in either width say the same.
 
 use crate::dataset::Label;
 use crate::error::{Error, Result, same_length};
