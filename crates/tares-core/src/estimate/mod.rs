@@ -6,20 +6,13 @@
 //! Also: from the labels of neighbours when there are features ([`neighbours`]), and from margins over epochs when there
 //! is a training history ([`history`]).
 
-mod boldness;
 pub mod check;
 pub mod confident;
-mod expectation;
 pub(crate) mod glance;
 pub mod history;
-pub(crate) mod judge;
-mod likeness;
-mod mistakes;
 pub mod neighbours;
 pub mod posterior;
 pub mod probabilities;
-pub(crate) mod sample;
-mod sheet;
 
 pub use check::Overview;
 pub use confident::ConfidentJoint;

@@ -11,7 +11,7 @@
 //! In words: c labels drawn from M'_z, how likely does p(x) think they are? Of probabilities below a thousandth of the
 //! largest only their mean counts. Logarithms are to base 2, numbers have 32 bits.
 
-use super::glance::{exp2, larger, log2};
+use crate::estimate::glance::{exp2, larger, log2};
 
 /// ε: keeps a class the classifier excludes from being impossible.
 pub(crate) const FLOOR: f64 = 1e-4;
@@ -43,7 +43,7 @@ impl Likeness {
         Self { classes, sharpness, pull: mixed.into_iter().map(|m| (sharpness * m) as f32).collect(), offset }
     }
 
-    /// b of rows side by side (as `sheet::tell` reads them), up to a factor that makes the largest of each row 1. Classes
+    /// b of rows side by side (as `lanes::tell` reads them), up to a factor that makes the largest of each row 1. Classes
     /// that tell nothing get 0.
     #[inline(always)]
     pub(crate) fn of_sheet<const L: usize>(&self, heights: &[[f32; L]], tells: &[[f32; L]], beliefs: &mut [[f32; L]]) {
@@ -107,7 +107,7 @@ fn pulled<const L: usize>(offset: [f32; L], pull: &[f32], heights: &[[f32; L]]) 
     sum
 }
 
-/// Turns the probabilities of the classes of a row that tell something into heights, as `sheet::tell` does; `classes` is K.
+/// Turns the probabilities of the classes of a row that tell something into heights, as `lanes::tell` does; `classes` is K.
 #[inline(always)]
 pub(crate) fn heights(entries: &mut [f32], classes: usize) {
     let floor = FLOOR as f32;
@@ -122,7 +122,7 @@ pub(crate) fn heights(entries: &mut [f32], classes: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::sheet::tell;
+    use crate::estimate::posterior::lanes::tell;
 
     /// Beliefs in every form, which must agree.
     fn believed(likeness: &Likeness, p: &[f64]) -> Vec<f64> {

@@ -1,7 +1,7 @@
 //! The default estimate: how likely is each given label wrong, after all that the data say about the noise?
 //!
 //! What a classifier says about a row is turned into a belief b about its **true** class: how much does the row look like
-//! rows of each class (`likeness.rs`)? The given label is a draw from that class's row of the transition
+//! rows of each class (`likelihood.rs`)? The given label is a draw from that class's row of the transition
 //! matrix:
 //!
 //! ```text
@@ -17,21 +17,29 @@
 //! 1. **Some rows are beyond doubt.** In every data set worth labelling there are easy rows. If the classifier seems to be
 //!    sure of none, it is the labels that are unsure: beliefs are sharpened until the surest fifth of the rows is 99 % sure.
 //! 2. **People err on hard rows**, where a classifier taught by them is unsure too. If easy rows have fewer wrong labels
-//!    than others, beliefs are sharpened once more (`boldness.rs`).
+//!    than others, beliefs are sharpened once more (`sharpening.rs`).
 //!
 //! The spread between the likeliest sharpness and seven times the one at which easy rows are beyond doubt is the band that
 //! is reported. How this was found, and how it did on sets it was not chosen on: `results/estimate/`.
 
-use super::boldness::{UNTOLD, boldness};
-use super::expectation::{Fitting, Sight, Step};
-use super::judge::Judge;
-use super::likeness::MOST_CLASSES;
-use super::mistakes::Noise;
-use super::probabilities::{Number, Probabilities};
-use super::sample::{Rows, Sample};
-use super::sheet::FEW;
+mod em;
+pub(crate) mod judge;
+mod lanes;
+mod likelihood;
+mod noise_model;
+pub(crate) mod sample;
+mod sharpening;
+
 use crate::dataset::Label;
 use crate::error::Result;
+use crate::estimate::probabilities::{Number, Probabilities};
+use em::{Fitting, Sight, Step};
+use judge::Judge;
+use lanes::FEW;
+use likelihood::MOST_CLASSES;
+use noise_model::Noise;
+use sample::{Rows, Sample};
+use sharpening::{UNTOLD, boldness};
 
 /// Rows the search goes through, rows the last fit goes through, and at least so many of a class.
 const SEARCHED: usize = 4000;

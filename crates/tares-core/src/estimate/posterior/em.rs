@@ -1,12 +1,12 @@
 //! Expectation maximisation of the noise on drawn rows: which class is each row, what does each class look like, and how
 //! are its labels mistaken?
 
-use super::glance::{larger, log2};
-use super::likeness::{Likeness, MOST_CLASSES, heights};
-use super::mistakes::{Learnt, Noise};
+use super::lanes::{FEW, ROWS, tell};
+use super::likelihood::{Likeness, MOST_CLASSES, heights};
+use super::noise_model::{Learnt, Noise};
 use super::sample::Rows;
-use super::sheet::{FEW, ROWS, tell};
 use crate::dataset::Label;
+use crate::estimate::glance::{larger, log2};
 use crate::widest::{Work, widest};
 use rayon::prelude::*;
 

@@ -7,7 +7,7 @@
 //! the more labels are wrong. Otherwise they stay as they are. An overfitted classifier is sure of what is wrong, so that no
 //! row seems easy; there it tells that the rate grows with the sharpness of the beliefs, as that of noise put in does not.
 
-use super::expectation::Sight;
+use super::em::Sight;
 
 /// The surest parts of the rows of each class that are looked at; the mean of the answers counts.
 const EASY_PARTS: [f64; 2] = [0.2, 0.4];

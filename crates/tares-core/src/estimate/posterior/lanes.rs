@@ -2,10 +2,10 @@
 //!
 //! All lanes do the same in the same order, so a row says the same alone (L = 1) as among eight.
 
-use super::glance::{larger, log2};
-use super::likeness::FLOOR;
+use super::likelihood::FLOOR;
 use super::sample::NEGLIGIBLE;
 use crate::dataset::Label;
+use crate::estimate::glance::{larger, log2};
 
 /// With up to this many classes rows lie side by side.
 pub(crate) const FEW: usize = 32;

@@ -3,7 +3,7 @@
 //! K classes have K² kinds of labels, of which drawn rows show few when K is large. Those that were seen are kept one by one; all
 //! others share what is believed of mistakes in general.
 
-use super::likeness::Likeness;
+use super::likelihood::Likeness;
 
 /// Drawn rows' worth of belief, per class and for each other class, that its labels are mistaken as all labels are: with many
 /// classes most kinds of mistakes are in no drawn row, and still happen.

@@ -3,15 +3,15 @@
 //!
 //! In 32-bit arithmetic, the same in either form and on every machine; numbers of 64 bits are rounded first.
 
-use super::check::Tally;
-use super::glance::{Glance, larger, smaller};
-use super::likeness::{Likeness, heights};
-use super::mistakes::Columns;
-use super::posterior::Verdict;
-use super::probabilities::{Block, Number};
+use super::Verdict;
+use super::lanes::{FEW, ROWS, tell};
+use super::likelihood::{Likeness, heights};
+use super::noise_model::Columns;
 use super::sample::Telling;
-use super::sheet::{FEW, ROWS, tell};
 use crate::dataset::Label;
+use crate::estimate::check::Tally;
+use crate::estimate::glance::{Glance, larger, smaller};
+use crate::estimate::probabilities::{Block, Number};
 use crate::widest::{Work, widest};
 
 /// What judging needs to know of the model.
@@ -333,10 +333,10 @@ mod tests {
         }
     }
 
-    /// The formulas of `posterior.rs` and `likeness.rs`, in 64 bits and without lanes.
+    /// The formulas of `posterior` and `likelihood.rs`, in 64 bits and without lanes.
     #[test]
     fn the_judgement_is_what_the_formulas_say() {
-        use crate::estimate::{likeness::FLOOR, mistakes::Noise};
+        use crate::estimate::posterior::{likelihood::FLOOR, noise_model::Noise};
         let classes = 4;
         let (probs, given) = case(500, classes);
         let prototypes: Vec<f64> = (0..16).map(|place| if place / 4 == place % 4 { 0.7 } else { 0.1 }).collect();

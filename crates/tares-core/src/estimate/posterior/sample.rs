@@ -1,9 +1,9 @@
 //! The rows a model of the noise is fitted to: all of a small data set, a part of a large one, few numbers per row.
 
-use super::check::{Overview, Tally, check_sizes};
-use super::probabilities::{Number, Probabilities, pick};
 use crate::dataset::Label;
 use crate::error::Result;
+use crate::estimate::check::{Overview, Tally, check_sizes};
+use crate::estimate::probabilities::{Number, Probabilities, pick};
 use rayon::prelude::*;
 
 /// Rows wanted when classes are equally frequent …
