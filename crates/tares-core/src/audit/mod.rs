@@ -10,14 +10,11 @@ use score::Scorer;
 
 use crate::dataset::Label;
 use crate::error::Result;
-use crate::estimate::check::Tally;
-use crate::estimate::posterior::judge::JudgeBlock;
+use crate::estimate::argmax;
 use crate::estimate::posterior::sample::Sample;
-use crate::estimate::probabilities::sealed::Passes;
-use crate::estimate::probabilities::{Number, Probabilities, first_choice, fold, largest, pick};
-use crate::estimate::{ConfidentJoint, Estimate, Method, Overview, Posterior, Verdict};
-use crate::noise::Transition;
-use crate::widest::widest;
+use crate::estimate::probabilities::sealed::{AnyWidth, Erase};
+use crate::estimate::probabilities::{Number, Probabilities, fold, pick};
+use crate::estimate::{ConfidentJoint, Estimate, Method, Overview, Posterior};
 use rayon::prelude::*;
 
 /// A label that is probably wrong.
@@ -86,15 +83,17 @@ pub fn audit<P: Probabilities>(probs: &P, given: &[Label], method: Method) -> Re
 /// # Errors
 /// As [`audit`].
 pub fn audit_ranked<P: Probabilities>(probs: &P, given: &[Label], method: Method, score: Score) -> Result<Audit> {
-    P::Number::audit(probs, given, method, score)
+    audit_any(P::Number::erase(probs), given, method, score)
 }
 
-pub(crate) fn audit_rows<P: Probabilities + ?Sized>(
-    probs: &P,
-    given: &[Label],
-    method: Method,
-    score: Score,
-) -> Result<Audit> {
+fn audit_any(probs: AnyWidth<'_>, given: &[Label], method: Method, score: Score) -> Result<Audit> {
+    match probs {
+        AnyWidth::Narrow(probs) => audit_rows(probs, given, method, score),
+        AnyWidth::Wide(probs) => audit_rows(probs, given, method, score),
+    }
+}
+
+fn audit_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], method: Method, score: Score) -> Result<Audit> {
     let model = Posterior::of(&Sample::draw(probs, given)?);
     let (overview, estimate, mut suspects) = match method {
         // The default in a single pass: rows are checked and judged at one look.
@@ -124,16 +123,18 @@ impl Audit {
     /// # Errors
     /// Rows that cannot be read.
     pub fn scores<P: Probabilities>(&self, probs: &P, given: &[Label], score: Score) -> Result<Vec<f64>> {
-        P::Number::scores(probs, given, self, score)
+        score_any(P::Number::erase(probs), given, self, score)
     }
 }
 
-pub(crate) fn score_rows<P: Probabilities + ?Sized>(
-    probs: &P,
-    given: &[Label],
-    audit: &Audit,
-    score: Score,
-) -> Result<Vec<f64>> {
+fn score_any(probs: AnyWidth<'_>, given: &[Label], audit: &Audit, score: Score) -> Result<Vec<f64>> {
+    match probs {
+        AnyWidth::Narrow(probs) => score_rows(probs, given, audit, score),
+        AnyWidth::Wide(probs) => score_rows(probs, given, audit, score),
+    }
+}
+
+fn score_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], audit: &Audit, score: Score) -> Result<Vec<f64>> {
     let scorer = Scorer::new(score, Some(&audit.overview), &audit.model);
     let mut scores = Vec::with_capacity(given.len());
     fold(
@@ -160,41 +161,16 @@ fn by_posterior<P: Probabilities + ?Sized>(
     score: Score,
     known: Option<&Overview>,
 ) -> Result<(Overview, Estimate, Vec<Suspect>)> {
-    let classes = probs.classes();
     let scorer = Scorer::new(score, known, model);
-    let (mut total, mut wrong, mut suspects) = (Tally::new(classes), 0.0, Vec::new());
-    fold(
-        probs,
-        given,
-        || (Tally::new(classes), 0.0, Vec::new()),
-        |(tally, wrong, found), block| {
-            let look = |index: usize, label: Label, row: &[P::Number], verdict: Verdict| {
-                if verdict.contradicted {
-                    let score = match scorer {
-                        Scorer::Posterior(_) => verdict.right,
-                        _ => scorer.of(row, label),
-                    };
-                    found.push(suspect(index, label, verdict.suggested, score, row));
-                }
+    model.judge_all(probs, given, |found, index, label, row, verdict| {
+        if verdict.contradicted {
+            let score = match scorer {
+                Scorer::Posterior(_) => verdict.right,
+                _ => scorer.of(row, label),
             };
-            let (judge, cut) = (model.judges(), model.cut() as f32);
-            *wrong += widest(JudgeBlock { judge, block, tally, cut, look });
-            Ok(())
-        },
-        |(tally, part, found)| {
-            total.merge(tally);
-            wrong += part;
-            suspects.extend(found);
-            Ok(())
-        },
-    )?;
-    let overview = total.finish(given.len())?;
-    let rate = wrong / overview.rows as f64;
-    let (low, high) = model.band();
-    let transition = Transition::new(model.transition_rows())?;
-    let struck = model.struck_rate().min(rate);
-    let estimate = Estimate { rows: overview.rows, rate, band: (low.min(rate), high.max(rate)), struck, transition };
-    Ok((overview, estimate, suspects))
+            found.push(suspect(index, label, verdict.suggested, score, row));
+        }
+    })
 }
 
 fn by_confidence<P: Probabilities + ?Sized>(
@@ -217,9 +193,7 @@ fn by_confidence<P: Probabilities + ?Sized>(
         },
         |found| suspects.extend(found),
     )?;
-    let rate = joint.wrong() as f64 / overview.rows as f64;
-    let transition = Transition::new(joint.transition_rows())?;
-    Ok((Estimate { rows: overview.rows, rate, band: luck(rate, overview.rows), struck: rate, transition }, suspects))
+    Ok((joint.estimate()?, suspects))
 }
 
 fn by_argmax<P: Probabilities + ?Sized>(
@@ -227,47 +201,9 @@ fn by_argmax<P: Probabilities + ?Sized>(
     given: &[Label],
     scorer: &Scorer<'_>,
 ) -> Result<(Estimate, Vec<Suspect>)> {
-    let classes = probs.classes();
-    let (mut right, mut suspects) = (vec![0usize; classes], Vec::new());
-    fold(
-        probs,
-        given,
-        || (vec![0usize; classes], Vec::new()),
-        |(right, found), block| {
-            for (index, label, row) in block.rows() {
-                if first_choice(row, label as usize) {
-                    right[label as usize] += 1;
-                } else {
-                    found.push(suspect(index, label, largest(row).0 as Label, scorer.of(row, label), row));
-                }
-            }
-            Ok(())
-        },
-        |(part, found)| {
-            right.iter_mut().zip(part).for_each(|(all, part)| *all += part);
-            suspects.extend(found);
-            Ok(())
-        },
-    )?;
-    let mut counts = vec![vec![0.0; classes]; classes];
-    right.iter().enumerate().for_each(|(class, &count)| counts[class][class] = count as f64);
-    suspects.iter().for_each(|s| counts[s.suggested as usize][s.given as usize] += 1.0);
-    for (class, row) in counts.iter_mut().enumerate() {
-        let total: f64 = row.iter().sum();
-        match total > 0.0 {
-            true => row.iter_mut().for_each(|count| *count /= total),
-            false => row[class] = 1.0,
-        }
-    }
-    let rate = suspects.len() as f64 / given.len() as f64;
-    let transition = Transition::new(counts)?;
-    Ok((Estimate { rows: given.len(), rate, band: luck(rate, given.len()), struck: rate, transition }, suspects))
-}
-
-/// Two standard deviations of counting alone.
-fn luck(rate: f64, rows: usize) -> (f64, f64) {
-    let spread = 2.0 * (rate * (1.0 - rate) / rows as f64).sqrt();
-    ((rate - spread).max(0.0), (rate + spread).min(1.0))
+    argmax::disagreements(probs, given, |found, index, label, choice, row| {
+        found.push(suspect(index, label, choice, scorer.of(row, label), row));
+    })
 }
 
 fn suspect<R: Number>(index: usize, given: Label, suggested: Label, score: f64, row: &[R]) -> Suspect {

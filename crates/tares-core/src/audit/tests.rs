@@ -1,6 +1,8 @@
 use super::*;
 use crate::estimate::Table;
+use crate::estimate::probabilities::largest;
 use crate::metric::Retrieval;
+use crate::noise::Transition;
 use crate::stream::{Stream, stream};
 
 /// A classifier of `classes` classes with normal logits around the truth, and labels drawn from `matrix`.

@@ -8,10 +8,12 @@
 //!
 //! Its known weakness: on labels given by people the counts come out at a quarter to two thirds of the truth.
 
+use super::Estimate;
 use super::check::Overview;
 use super::probabilities::{Number, Probabilities, fold, largest};
 use crate::dataset::Label;
 use crate::error::Result;
+use crate::noise::Transition;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Slack of the comparisons p ≥ θ and argmax = given.
@@ -67,6 +69,16 @@ impl ConfidentJoint {
     pub fn wrong(&self) -> i64 {
         let right: i64 = (0..self.classes).map(|class| self.count(class, class)).sum();
         self.counts.iter().sum::<i64>() - right
+    }
+
+    /// How many labels are wrong, and which are mistaken for which.
+    ///
+    /// # Errors
+    /// A joint that no matrix can be made of.
+    pub fn estimate(&self) -> Result<Estimate> {
+        let rows = self.counts.iter().sum::<i64>();
+        let rate = self.wrong() as f64 / rows as f64;
+        Ok(Estimate::counted(rate, rows as usize, Transition::new(self.transition_rows())?))
     }
 
     /// `T[true][given]`; the row of a class without rows is the identity's.

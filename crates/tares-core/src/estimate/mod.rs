@@ -6,6 +6,7 @@
 //! Also: from the labels of neighbours when there are features ([`neighbours`]), and from margins over epochs when there
 //! is a training history ([`history`]).
 
+pub(crate) mod argmax;
 pub mod check;
 pub mod confident;
 pub(crate) mod glance;
@@ -23,6 +24,8 @@ use crate::dataset::Label;
 use crate::error::{Error, Result};
 use crate::named::{Named, as_text};
 use crate::noise::Transition;
+use posterior::sample::Sample;
+use probabilities::sealed::{AnyWidth, Erase};
 use std::fmt;
 use std::str::FromStr;
 
@@ -87,6 +90,11 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// A rate that was counted: its band is that of counting.
+    pub(crate) fn counted(rate: f64, rows: usize, transition: Transition) -> Self {
+        Self { rows, rate, band: counting_interval(rate, rows), struck: rate, transition }
+    }
+
     /// The number of wrong labels.
     pub fn wrong(&self) -> usize {
         (self.rate * self.rows as f64).round() as usize
@@ -117,5 +125,35 @@ impl Estimate {
 /// # Errors
 /// Everything [`Overview::of`] finds.
 pub fn estimate<P: Probabilities>(probs: &P, given: &[Label], method: Method) -> Result<Estimate> {
-    Ok(crate::audit::audit(probs, given, method)?.estimate)
+    estimate_any(P::Number::erase(probs), given, method)
+}
+
+fn estimate_any(probs: AnyWidth<'_>, given: &[Label], method: Method) -> Result<Estimate> {
+    match probs {
+        AnyWidth::Narrow(probs) => estimate_rows(probs, given, method),
+        AnyWidth::Wide(probs) => estimate_rows(probs, given, method),
+    }
+}
+
+fn estimate_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], method: Method) -> Result<Estimate> {
+    match method {
+        Method::Posterior => {
+            let model = Posterior::of(&Sample::draw(probs, given)?);
+            Ok(model.judge_all(probs, given, |_: &mut Vec<()>, _, _, _, _| {})?.1)
+        }
+        Method::Confident => {
+            let overview = Overview::of(probs, given)?;
+            ConfidentJoint::of(probs, given, &overview)?.estimate()
+        }
+        Method::Argmax => {
+            Overview::of(probs, given)?;
+            Ok(argmax::disagreements(probs, given, |_: &mut Vec<()>, _, _, _, _| {})?.0)
+        }
+    }
+}
+
+/// `rate` ± two standard deviations of counting `rows` rows.
+pub(crate) fn counting_interval(rate: f64, rows: usize) -> (f64, f64) {
+    let spread = 2.0 * (rate * (1.0 - rate) / rows as f64).sqrt();
+    ((rate - spread).max(0.0), (rate + spread).min(1.0))
 }

@@ -95,14 +95,7 @@ pub fn from_triples(triples: &[[Label; 3]], classes: usize) -> Result<Estimate> 
     let transition = Transition::new(matrix)?;
     let rate = transition.rate(&prior)?;
     // Neighbours share rows, so the three labels of a triple are worth about one.
-    let luck = 2.0 * (rate * (1.0 - rate) / triples.len() as f64).sqrt();
-    Ok(Estimate {
-        rows: triples.len(),
-        rate,
-        band: ((rate - luck).max(0.0), (rate + luck).min(1.0)),
-        struck: rate,
-        transition,
-    })
+    Ok(Estimate::counted(rate, triples.len(), transition))
 }
 
 fn two_nearest(features: &[Vec<f32>], of: usize) -> [usize; 2] {

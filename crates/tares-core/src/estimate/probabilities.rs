@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A number as it is kept: `f32` or `f64`, and no other.
-pub trait Number: Copy + Default + PartialOrd + Into<f64> + Send + Sync + sealed::Passes + 'static {
+pub trait Number: Copy + Default + PartialOrd + Into<f64> + Send + Sync + sealed::Erase + 'static {
     /// Whether 32 bits are all it has.
     const NARROW: bool;
     /// The nearest 32-bit number.
@@ -36,56 +36,33 @@ impl Number for f64 {
     }
 }
 
-/// Whatever the crate that keeps the rows is, and however it is compiled: the passes over them are compiled here.
+/// Probabilities of either width.
+///
+/// Passes over rows are compiled in this crate, once per width, for every source of rows: a generic function would be
+/// compiled in the caller's crate, with that crate's optimisation level.
 pub(crate) mod sealed {
     use super::Probabilities;
-    use crate::audit::{Audit, Score, audit_rows, score_rows};
-    use crate::dataset::Label;
-    use crate::error::Result;
-    use crate::estimate::Method;
 
-    pub trait Passes: Sized {
-        fn audit(
-            probs: &dyn Probabilities<Number = Self>,
-            given: &[Label],
-            method: Method,
-            score: Score,
-        ) -> Result<Audit>;
-
-        fn scores(
-            probs: &dyn Probabilities<Number = Self>,
-            given: &[Label],
-            audit: &Audit,
-            score: Score,
-        ) -> Result<Vec<f64>>;
+    pub enum AnyWidth<'a> {
+        Narrow(&'a (dyn Probabilities<Number = f32> + 'a)),
+        Wide(&'a (dyn Probabilities<Number = f64> + 'a)),
     }
 
-    macro_rules! compiled_for {
-        ($number:ty) => {
-            impl Passes for $number {
-                fn audit(
-                    probs: &dyn Probabilities<Number = Self>,
-                    given: &[Label],
-                    method: Method,
-                    score: Score,
-                ) -> Result<Audit> {
-                    audit_rows(probs, given, method, score)
-                }
-
-                fn scores(
-                    probs: &dyn Probabilities<Number = Self>,
-                    given: &[Label],
-                    audit: &Audit,
-                    score: Score,
-                ) -> Result<Vec<f64>> {
-                    score_rows(probs, given, audit, score)
-                }
-            }
-        };
+    pub trait Erase: Sized {
+        fn erase<'a>(probs: &'a (dyn Probabilities<Number = Self> + 'a)) -> AnyWidth<'a>;
     }
 
-    compiled_for!(f32);
-    compiled_for!(f64);
+    impl Erase for f32 {
+        fn erase<'a>(probs: &'a (dyn Probabilities<Number = Self> + 'a)) -> AnyWidth<'a> {
+            AnyWidth::Narrow(probs)
+        }
+    }
+
+    impl Erase for f64 {
+        fn erase<'a>(probs: &'a (dyn Probabilities<Number = Self> + 'a)) -> AnyWidth<'a> {
+            AnyWidth::Wide(probs)
+        }
+    }
 }
 
 /// Predicted probabilities, one row per sample and one column per class, of a model that did not train on that row.

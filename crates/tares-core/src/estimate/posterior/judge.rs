@@ -325,11 +325,11 @@ mod tests {
         for (rows, classes) in [(1000, 2), (1003, 10), (1001, 32), (2005, 33), (2000, 300)] {
             let (probs, given) = case(rows, classes);
             let model = Posterior::fit(&Table::new(&probs, classes).unwrap(), &given).unwrap();
-            let together = verdicts(model.judges(), &probs, &given, classes);
+            let together = verdicts(&model.judge, &probs, &given, classes);
             let alone = probs.chunks_exact(classes).zip(&given).map(|(row, &label)| model.judge(row, label));
             assert_eq!(together, alone.collect::<Vec<_>>(), "{classes}");
             let wide: Vec<f64> = probs.iter().map(|&p| f64::from(p)).collect();
-            assert_eq!(together, verdicts(model.judges(), &wide, &given, classes), "{classes}");
+            assert_eq!(together, verdicts(&model.judge, &wide, &given, classes), "{classes}");
         }
     }
 

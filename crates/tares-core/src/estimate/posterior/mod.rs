@@ -32,9 +32,13 @@ mod sharpening;
 
 use crate::dataset::Label;
 use crate::error::Result;
-use crate::estimate::probabilities::{Number, Probabilities};
+use crate::estimate::Estimate;
+use crate::estimate::check::{Overview, Tally};
+use crate::estimate::probabilities::{Number, Probabilities, fold};
+use crate::noise::Transition;
+use crate::widest::widest;
 use em::{Fitting, Sight, Step};
-use judge::Judge;
+use judge::{Judge, JudgeBlock};
 use lanes::FEW;
 use likelihood::MOST_CLASSES;
 use noise_model::Noise;
@@ -142,9 +146,50 @@ impl Posterior {
         self.judge.row(row, given)
     }
 
-    /// The model for judging blocks of rows.
-    pub(crate) fn judges(&self) -> &Judge {
-        &self.judge
+    /// Checks, counts and judges every row in one pass: the overview, the estimate, and what `look` collected.
+    ///
+    /// `look` gets (index, given label, probabilities, verdict) of the rows whose labels are at most [`cut`](Self::cut) likely
+    /// to be right; what it collects is returned in the order of the rows.
+    pub(crate) fn judge_all<P, S>(
+        &self,
+        probs: &P,
+        given: &[Label],
+        look: impl Fn(&mut Vec<S>, usize, Label, &[P::Number], Verdict) + Sync,
+    ) -> Result<(Overview, Estimate, Vec<S>)>
+    where
+        P: Probabilities + ?Sized,
+        S: Send,
+    {
+        let classes = probs.classes();
+        let (mut total, mut wrong, mut found) = (Tally::new(classes), 0.0, Vec::new());
+        fold(
+            probs,
+            given,
+            || (Tally::new(classes), 0.0, Vec::new()),
+            |(tally, wrong, found), block| {
+                let look = |index: usize, label: Label, row: &[P::Number], verdict: Verdict| {
+                    look(found, index, label, row, verdict);
+                };
+                *wrong += widest(JudgeBlock { judge: &self.judge, block, tally, cut: self.cut as f32, look });
+                Ok(())
+            },
+            |(tally, part, collected)| {
+                total.merge(tally);
+                wrong += part;
+                found.extend(collected);
+                Ok(())
+            },
+        )?;
+        let overview = total.finish(given.len())?;
+        let rate = wrong / overview.rows as f64;
+        let estimate = Estimate {
+            rows: overview.rows,
+            rate,
+            band: (self.low.min(rate), self.high.max(rate)),
+            struck: self.struck.min(rate),
+            transition: Transition::new(self.transition_rows())?,
+        };
+        Ok((overview, estimate, found))
     }
 
     /// Labels at most this likely to be right, on rows that look more like another class, are suspects: the cut with the
