@@ -39,7 +39,7 @@ pub fn batch_norm_act(
         beta.dims()
     );
     #[cfg(feature = "kernels")]
-    if crate::cpu::is_cpu(&x) {
+    if crate::op::host::is_cpu(&x) {
         return cpu::batch_norm_act(x, gamma, beta, eps, slope);
     }
     let normalised = burn::tensor::module::batch_norm_train(x, gamma, beta, eps);
@@ -53,8 +53,8 @@ pub fn batch_norm_act(
 
 #[cfg(feature = "kernels")]
 mod cpu {
-    use crate::cpu::{Host, contiguous, floats, host};
-    use crate::normalise::{self, Planes};
+    use crate::cpu::norm::{self, Planes};
+    use crate::op::host::{Host, contiguous, floats, host};
     use burn::backend::autodiff::NodeId;
     use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
     use burn::backend::autodiff::grads::Gradients;
@@ -90,7 +90,7 @@ mod cpu {
         fn batch_norm_act(x: Host, gamma: Host, beta: Host, eps: f64, slope: f64) -> (Host, Host, Host) {
             let (x, gamma, beta) = (contiguous(x), contiguous(gamma), contiguous(beta));
             let p = planes(&x);
-            let out = normalise::forward(p, floats(&x), floats(&gamma), floats(&beta), eps as f32, slope as f32);
+            let out = norm::forward(p, floats(&x), floats(&gamma), floats(&beta), eps as f32, slope as f32);
             (host(out.y, x.shape()), host(out.mean, [p.channels]), host(out.var, [p.channels]))
         }
     }
@@ -141,7 +141,7 @@ mod cpu {
             let saved = ops.state;
             let [x, gamma, beta] = saved.nodes.map(|node| contiguous(checkpointer.retrieve_node_output::<Host>(node)));
             let p = planes(&x);
-            let gradient = normalise::backward(
+            let gradient = norm::backward(
                 p,
                 floats(&x),
                 floats(&dy),

@@ -3,11 +3,11 @@
 //! Works for every kernel, stride and padding. All sums are split in a way that follows from the shapes alone, so that the
 //! result does not depend on the number of threads.
 
-use crate::geometry::Geometry;
-use crate::parallel::for_each;
-use crate::raw::{Lanes, Matrix, Register, multiply, widest};
-use crate::scratch;
-use crate::sum::sum;
+use crate::cpu::conv::Geometry;
+use crate::cpu::scratch;
+use crate::cpu::simd::{Lanes, Matrix, Register, multiply, widest};
+use crate::cpu::sum::sum;
+use crate::cpu::threads::for_each;
 use std::ops::Range;
 
 /// Floats of a column buffer: small enough to stay in a core's second-level cache between being written and read.

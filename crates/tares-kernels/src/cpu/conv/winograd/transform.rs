@@ -16,7 +16,7 @@
 //! and in two dimensions every product is applied from both sides: 36 multiplications for 16 outputs instead of 144. The map
 //! is bilinear, so its gradients are the transposed products: `dd = B[(G g) ∘ (A dy)]` and `dg = Gᵀ[(A dy) ∘ (Bᵀ d)]`.
 
-use crate::raw::Register;
+use crate::cpu::simd::Register;
 
 /// `Bᵀ d`.
 #[inline(always)]
@@ -127,8 +127,8 @@ pub(crate) use both_sides;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lane::{LANES, Lane, ZERO};
-    use crate::raw::Portable;
+    use crate::cpu::lane::{LANES, Lane, ZERO};
+    use crate::cpu::simd::Portable;
 
     type P = Portable<false>;
 

@@ -1,7 +1,10 @@
 //! Which algorithm computes a convolution.
 
-use crate::geometry::Geometry;
-use crate::{lowered, winograd};
+mod geometry;
+mod lowered;
+mod winograd;
+
+pub(crate) use geometry::Geometry;
 
 /// `y = conv2d(x, weight) + bias`.
 pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {

@@ -1,6 +1,6 @@
 //! Working memory that outlives a call: each thread keeps its buffers, so that a training step allocates none.
 
-use crate::lane::Lane;
+use crate::cpu::lane::Lane;
 use std::cell::RefCell;
 
 type Idle<T> = RefCell<Vec<Vec<T>>>;

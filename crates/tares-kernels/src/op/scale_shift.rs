@@ -26,7 +26,7 @@ pub fn scale_shift_act(x: Tensor<4>, scale: Tensor<1>, shift: Tensor<1>, slope: 
         shift.dims()
     );
     #[cfg(feature = "kernels")]
-    if crate::cpu::is_cpu(&x) && ![&x.device(), &scale.device(), &shift.device()].iter().any(|d| d.is_autodiff()) {
+    if crate::op::host::is_cpu(&x) && ![&x.device(), &scale.device(), &shift.device()].iter().any(|d| d.is_autodiff()) {
         return cpu::scale_shift_act(x, scale, shift, slope);
     }
     let per_channel = |t: Tensor<1>| t.reshape([1, channels, 1, 1]);
@@ -40,8 +40,8 @@ pub fn scale_shift_act(x: Tensor<4>, scale: Tensor<1>, shift: Tensor<1>, slope: 
 
 #[cfg(feature = "kernels")]
 mod cpu {
-    use crate::cpu::{Host, contiguous, floats, host, in_place};
-    use crate::normalise::{self, Affine, Planes};
+    use crate::cpu::norm::{self, Affine, Planes};
+    use crate::op::host::{Host, contiguous, floats, host, in_place};
     use burn::backend::tensor::FloatTensor;
     use burn::backend::{Backend, Dispatch, Flex, TensorMetadata, backend_extension};
     use burn::tensor::Tensor;
@@ -68,10 +68,10 @@ mod cpu {
             let p = Planes { n, channels, pixels: h * w };
             let affine = Affine { scale: floats(&scale).to_vec(), shift: floats(&shift).to_vec() };
             if let Some(values) = in_place(&mut x) {
-                normalise::apply_in_place(p, values, &affine, slope as f32);
+                norm::apply_in_place(p, values, &affine, slope as f32);
                 return x;
             }
-            host(normalise::apply(p, floats(&x), &affine, slope as f32), x.shape())
+            host(norm::apply(p, floats(&x), &affine, slope as f32), x.shape())
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Planes of an image ↔ sixteen channels side by side.
 
-use crate::lane::{LANES, Lane, ZERO};
+use crate::cpu::lane::{LANES, Lane, ZERO};
 
 /// A field of `rows × columns` pixels with sixteen channels each, of which a plane `h × w` lies at `(top, left)`.
 #[derive(Clone, Copy, Debug)]

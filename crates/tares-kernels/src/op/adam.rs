@@ -54,7 +54,7 @@ pub fn adam([weight, first, second]: [Tensor<1>; 3], gradient: Tensor<1>, step: 
         gradient.dims()
     );
     #[cfg(feature = "kernels")]
-    if [&weight, &first, &second, &gradient].iter().all(|t| crate::cpu::is_cpu(t) && !t.device().is_autodiff()) {
+    if [&weight, &first, &second, &gradient].iter().all(|t| crate::op::host::is_cpu(t) && !t.device().is_autodiff()) {
         return cpu::adam([weight, first, second], gradient, step);
     }
     let gradient = if step.weight_decay > 0.0 { gradient + weight.clone() * step.weight_decay } else { gradient };
@@ -67,9 +67,9 @@ pub fn adam([weight, first, second]: [Tensor<1>; 3], gradient: Tensor<1>, step: 
 #[cfg(feature = "kernels")]
 mod cpu {
     use super::AdamStep;
-    use crate::cpu::{Host, contiguous, floats, owned};
-    use crate::parallel::for_each;
-    use crate::raw::{Lanes, Register, mul_add, widest};
+    use crate::cpu::simd::{Lanes, Register, mul_add, widest};
+    use crate::cpu::threads::for_each;
+    use crate::op::host::{Host, contiguous, floats, owned};
     use burn::backend::tensor::FloatTensor;
     use burn::backend::{Backend, Dispatch, Flex, backend_extension};
     use burn::tensor::Tensor;

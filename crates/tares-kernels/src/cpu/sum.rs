@@ -1,6 +1,6 @@
 //! Sums of slices in a fixed order, wide enough for vector instructions.
 
-use crate::raw::{Lanes, Register, widest};
+use crate::cpu::simd::{Lanes, Register, widest};
 
 /// The sum of `values`: 32 running sums over blocks of 32, added in order, the remainder last.
 ///

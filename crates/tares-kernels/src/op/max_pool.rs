@@ -17,7 +17,7 @@ use burn::tensor::Tensor;
 /// ```
 pub fn max_pool(x: Tensor<4>) -> Tensor<4> {
     #[cfg(feature = "kernels")]
-    if crate::cpu::is_cpu(&x) {
+    if crate::op::host::is_cpu(&x) {
         return cpu::max_pool(x, false);
     }
     by_burn(x)
@@ -34,7 +34,7 @@ pub fn max_pool(x: Tensor<4>) -> Tensor<4> {
 /// ```
 pub fn relu_max_pool(x: Tensor<4>) -> Tensor<4> {
     #[cfg(feature = "kernels")]
-    if crate::cpu::is_cpu(&x) {
+    if crate::op::host::is_cpu(&x) {
         return cpu::max_pool(x, true);
     }
     burn::tensor::activation::relu(by_burn(x))
@@ -47,9 +47,9 @@ fn by_burn(x: Tensor<4>) -> Tensor<4> {
 
 #[cfg(feature = "kernels")]
 mod cpu {
-    use crate::cpu::{Host, contiguous, floats, host};
-    use crate::parallel::for_each;
-    use crate::raw::{Lanes, Register, widest};
+    use crate::cpu::simd::{Lanes, Register, widest};
+    use crate::cpu::threads::for_each;
+    use crate::op::host::{Host, contiguous, floats, host};
     use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
     use burn::backend::autodiff::grads::Gradients;
     use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};

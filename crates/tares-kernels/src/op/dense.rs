@@ -31,7 +31,7 @@ pub fn dense(x: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, slope: f64) -> Te
     );
     assert!(slope >= 0.0, "dense: slope {slope} is below 0");
     #[cfg(feature = "kernels")]
-    if crate::cpu::is_cpu(&x) {
+    if crate::op::host::is_cpu(&x) {
         return cpu::dense(x, weight, bias, slope);
     }
     let z = x.matmul(weight) + bias.reshape([1, outputs]);
@@ -44,8 +44,8 @@ pub fn dense(x: Tensor<2>, weight: Tensor<2>, bias: Tensor<1>, slope: f64) -> Te
 
 #[cfg(feature = "kernels")]
 mod cpu {
-    use crate::cpu::{Host, contiguous, floats, host};
-    use crate::layer::{self, Layer};
+    use crate::cpu::dense::{Layer, backward, forward};
+    use crate::op::host::{Host, contiguous, floats, host};
     use burn::backend::autodiff::NodeId;
     use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
     use burn::backend::autodiff::grads::Gradients;
@@ -73,7 +73,7 @@ mod cpu {
         fn dense_act(x: Host, weight: Host, bias: Host, slope: f64) -> Host {
             let (x, weight, bias) = (contiguous(x), contiguous(weight), contiguous(bias));
             let layer = shapes(&x, &weight, slope);
-            host(layer::forward(layer, floats(&x), floats(&weight), floats(&bias)), [layer.n, layer.outputs])
+            host(forward(layer, floats(&x), floats(&weight), floats(&bias)), [layer.n, layer.outputs])
         }
     }
 
@@ -125,7 +125,7 @@ mod cpu {
             let [to_x, to_weight, to_bias] = ops.parents;
             let wanted = [to_x.is_some(), to_weight.is_some()];
             let y = saved.y.as_ref().map(floats);
-            let gradient = layer::backward(layer, floats(&x), floats(&weight), y, floats(&dy), wanted);
+            let gradient = backward(layer, floats(&x), floats(&weight), y, floats(&dy), wanted);
             if let (Some(node), Some(dx)) = (to_x, gradient.dx) {
                 grads.register::<Flex>(node.id, host(dx, x.shape()));
             }

@@ -3,8 +3,8 @@
 //!
 //! All operands are blocks of sixteen channels: `[block][36][rows][16]`.
 
-use crate::lane::{LANES, Lane, ZERO};
-use crate::raw::Register;
+use crate::cpu::lane::{LANES, Lane, ZERO};
+use crate::cpu::simd::Register;
 
 /// Multiplications of one tile.
 pub(crate) const POINTS: usize = 36;

@@ -16,8 +16,8 @@
 //! Sums are taken per plane, and the planes of a channel are added in double precision in the order of the images:
 //! a fixed split, whatever the number of threads.
 
-use crate::raw::{Lanes, Register, mul_add, widest};
-use crate::sum::sum_in_lanes;
+use crate::cpu::simd::{Lanes, Register, mul_add, widest};
+use crate::cpu::sum::sum_in_lanes;
 use rayon::prelude::*;
 
 /// Floats per task: a few microseconds of work.

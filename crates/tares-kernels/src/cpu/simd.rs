@@ -12,7 +12,7 @@
 //!    which is 64 bytes long and aligned to 64.
 #![allow(unsafe_code)]
 
-use crate::lane::{LANES, Lane};
+use crate::cpu::lane::{LANES, Lane};
 
 /// A matrix inside a slice: element `(i, j)` is `data[i * row + j * column]`.
 #[derive(Clone, Copy)]

@@ -37,7 +37,7 @@ pub fn conv2d(
     padding: [usize; 2],
 ) -> Tensor<4> {
     #[cfg(feature = "kernels")]
-    if crate::cpu::is_cpu(&x) {
+    if crate::op::host::is_cpu(&x) {
         return cpu::conv2d(x, weight, bias, stride, padding);
     }
     let options = burn::tensor::ops::ConvOptions::new(stride, padding, [1, 1], 1);
@@ -46,9 +46,8 @@ pub fn conv2d(
 
 #[cfg(feature = "kernels")]
 mod cpu {
-    use crate::convolve;
-    use crate::cpu::{Host, contiguous, floats, host};
-    use crate::geometry::Geometry;
+    use crate::cpu::conv::{self, Geometry};
+    use crate::op::host::{Host, contiguous, floats, host};
     use burn::backend::autodiff::NodeId;
     use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
     use burn::backend::autodiff::grads::Gradients;
@@ -98,13 +97,13 @@ mod cpu {
         fn convolve(x: Host, weight: Host, stride: [usize; 2], padding: [usize; 2]) -> Host {
             let (x, weight) = (contiguous(x), contiguous(weight));
             let g = Geometry::new(x.shape().dims(), weight.shape().dims(), stride, padding);
-            host(convolve::forward(&g, floats(&x), floats(&weight), None), g.out_shape())
+            host(conv::forward(&g, floats(&x), floats(&weight), None), g.out_shape())
         }
 
         fn convolve_with_bias(x: Host, weight: Host, bias: Host, stride: [usize; 2], padding: [usize; 2]) -> Host {
             let (x, weight, bias) = (contiguous(x), contiguous(weight), contiguous(bias));
             let g = Geometry::new(x.shape().dims(), weight.shape().dims(), stride, padding);
-            host(convolve::forward(&g, floats(&x), floats(&weight), Some(floats(&bias))), g.out_shape())
+            host(conv::forward(&g, floats(&x), floats(&weight), Some(floats(&bias))), g.out_shape())
         }
     }
 
@@ -171,7 +170,7 @@ mod cpu {
             let g = Geometry::new(x.shape().dims(), weight.shape().dims(), saved.stride, saved.padding);
             // a parent that needs no gradient is `None`: the first layer's input, frozen weights
             let wanted = [ops.parents[0].is_some(), ops.parents[1].is_some()];
-            let [dx, dw] = convolve::gradients(&g, floats(&x), floats(&weight), floats(&dy), wanted);
+            let [dx, dw] = conv::gradients(&g, floats(&x), floats(&weight), floats(&dy), wanted);
             let mut parents = ops.parents.into_iter();
             if let (Some(Some(node)), Some(dx)) = (parents.next(), dx) {
                 grads.register::<Flex>(node.id, host(dx, x.shape()));
@@ -180,7 +179,7 @@ mod cpu {
                 grads.register::<Flex>(node.id, host(dw, weight.shape()));
             }
             if let Some(Some(node)) = parents.next() {
-                grads.register::<Flex>(node.id, host(convolve::bias_gradient(&g, floats(&dy)), [g.co]));
+                grads.register::<Flex>(node.id, host(conv::bias_gradient(&g, floats(&dy)), [g.co]));
             }
         }
     }

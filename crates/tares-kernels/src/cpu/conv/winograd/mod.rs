@@ -16,10 +16,10 @@ mod field;
 mod product;
 mod transform;
 
-use crate::geometry::Geometry;
-use crate::lane::{LANES, Lane, ZERO};
-use crate::raw::{Lanes, Register, widest};
-use crate::scratch;
+use crate::cpu::conv::Geometry;
+use crate::cpu::lane::{LANES, Lane, ZERO};
+use crate::cpu::scratch;
+use crate::cpu::simd::{Lanes, Register, widest};
 use field::Field;
 use product::POINTS;
 use rayon::prelude::*;

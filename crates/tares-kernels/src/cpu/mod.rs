@@ -1,0 +1,12 @@
+//! The algorithms: slices in, vectors out. No tensor is seen here.
+//!
+//! Every sum is split in a way that follows from the shapes alone, so results are the same bits on any number of threads.
+
+pub(crate) mod conv;
+pub(crate) mod dense;
+pub(crate) mod lane;
+pub(crate) mod norm;
+pub(crate) mod scratch;
+pub(crate) mod simd;
+pub(crate) mod sum;
+pub(crate) mod threads;

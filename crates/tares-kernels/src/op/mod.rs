@@ -1,0 +1,11 @@
+//! The operations: ordinary tensors in and out, on any device. Those of the CPU device are computed by `cpu/`, all others by
+//! Burn itself.
+
+pub(crate) mod adam;
+pub(crate) mod batch_norm;
+pub(crate) mod conv2d;
+pub(crate) mod dense;
+#[cfg(feature = "kernels")]
+mod host;
+pub(crate) mod max_pool;
+pub(crate) mod scale_shift;
