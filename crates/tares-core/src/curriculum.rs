@@ -30,7 +30,7 @@ use std::str::FromStr;
 /// use tares_core::Threshold;
 /// let npcl: Threshold = "npcl:0.25".parse()?;
 /// assert_eq!(npcl.value(8, 3), 6.75); // (1−r)² m + (1−r) e
-/// assert_eq!(Threshold::Count.value(8, 3), 11.0);
+/// assert_eq!(Threshold::Q.value(8, 3), 11.0);
 /// # Ok::<(), tares_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,16 +39,16 @@ use std::str::FromStr;
 #[non_exhaustive]
 pub enum Threshold {
     /// The paper's E: C = m.
-    Scaled,
+    E,
     /// The paper's Q, "CL" in its tables: C = m + e.
-    Count,
+    Q,
     /// NPCL with a fixed threshold: C = (1−r) m.
-    PruneFixed {
+    NpclFixed {
         /// The noise rate r, in [0, 1].
         rate: f64,
     },
     /// NPCL with the adaptive threshold, the default: C = (1−r)² m + (1−r) e.
-    Prune {
+    Npcl {
         /// The noise rate r, in [0, 1].
         rate: f64,
     },
@@ -67,10 +67,10 @@ impl Threshold {
     pub fn value(&self, samples: usize, misclassified: usize) -> f64 {
         let (m, e) = (samples as f64, misclassified as f64);
         match *self {
-            Self::Scaled => m,
-            Self::Count => m + e,
-            Self::PruneFixed { rate } => (1.0 - rate) * m,
-            Self::Prune { rate } => (1.0 - rate) * (1.0 - rate) * m + (1.0 - rate) * e,
+            Self::E => m,
+            Self::Q => m + e,
+            Self::NpclFixed { rate } => (1.0 - rate) * m,
+            Self::Npcl { rate } => (1.0 - rate) * (1.0 - rate) * m + (1.0 - rate) * e,
             Self::Custom { per_sample } => per_sample * m,
         }
     }
@@ -79,8 +79,8 @@ impl Threshold {
     #[must_use]
     pub fn with_rate(self, rate: f64) -> Self {
         match self {
-            Self::PruneFixed { .. } => Self::PruneFixed { rate },
-            Self::Prune { .. } => Self::Prune { rate },
+            Self::NpclFixed { .. } => Self::NpclFixed { rate },
+            Self::Npcl { .. } => Self::Npcl { rate },
             other => other,
         }
     }
@@ -91,7 +91,7 @@ impl Threshold {
     /// A rate outside [0, 1]; a custom threshold outside [0, 2] per sample, where the partial optimisation is defined.
     pub fn check(self) -> Result<Self> {
         match self {
-            Self::PruneFixed { rate } | Self::Prune { rate } => unit_interval("noise rate", rate)?,
+            Self::NpclFixed { rate } | Self::Npcl { rate } => unit_interval("noise rate", rate)?,
             Self::Custom { per_sample } if !(0.0..=2.0).contains(&per_sample) => {
                 return Err(Error::value("custom threshold per sample", "in [0, 2]", per_sample));
             }
@@ -104,10 +104,10 @@ impl Threshold {
 impl fmt::Display for Threshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Scaled => f.write_str("e"),
-            Self::Count => f.write_str("q"),
-            Self::PruneFixed { rate } => write!(f, "npcl-fixed:{rate}"),
-            Self::Prune { rate } => write!(f, "npcl:{rate}"),
+            Self::E => f.write_str("e"),
+            Self::Q => f.write_str("q"),
+            Self::NpclFixed { rate } => write!(f, "npcl-fixed:{rate}"),
+            Self::Npcl { rate } => write!(f, "npcl:{rate}"),
             Self::Custom { per_sample } => write!(f, "custom:{per_sample}"),
         }
     }
@@ -119,10 +119,10 @@ impl FromStr for Threshold {
     fn from_str(text: &str) -> Result<Self> {
         let named = Named::parse("threshold", text)?;
         match named.name {
-            "e" => named.plain(Self::Scaled),
-            "q" => named.plain(Self::Count),
-            "npcl-fixed" => Self::PruneFixed { rate: named.number()? }.check(),
-            "npcl" => Self::Prune { rate: named.number()? }.check(),
+            "e" => named.plain(Self::E),
+            "q" => named.plain(Self::Q),
+            "npcl-fixed" => Self::NpclFixed { rate: named.number()? }.check(),
+            "npcl" => Self::Npcl { rate: named.number()? }.check(),
             "custom" => Self::Custom { per_sample: named.number()? }.check(),
             _ => Err(named.unknown(&NAMES)),
         }
@@ -155,7 +155,7 @@ impl Curriculum {
     ///
     /// ```
     /// use tares_core::{Curriculum, Selector, Threshold};
-    /// let cl = Curriculum::new(Threshold::Count);
+    /// let cl = Curriculum::new(Threshold::Q);
     /// let mut selector = Selector::new();
     /// let chosen = cl.select(&mut selector, &[0.0f32, 2.5, 0.5], &[false, true, false], &[0, 1, 0], 2)?;
     /// assert_eq!(chosen.kept, [0, 2]); // C = 3 + 1: 0 ≤ 4, 0.5 ≤ 3, but 3 > 2
@@ -244,7 +244,7 @@ mod tests {
         let losses = [0.1, 0.2, 0.1, 0.2, 0.1, 0.2, 3.0, 1.0];
         let labels = [0, 0, 0, 0, 0, 0, 1, 1];
         let wrong = [false; 8];
-        let mut curriculum = Curriculum::new(Threshold::PruneFixed { rate: 0.25 });
+        let mut curriculum = Curriculum::new(Threshold::NpclFixed { rate: 0.25 });
         let mut selector = Selector::new();
         let together = curriculum.select(&mut selector, &losses, &wrong, &labels, 2).unwrap();
         assert_eq!(together.kept, [0, 1, 2, 3, 4, 5]);

@@ -6,8 +6,8 @@ mod law;
 use law::{Batch, at_most, equal, holds};
 use tares_core::{Curriculum, Surrogate, Threshold};
 
-const E: Curriculum = Curriculum { threshold: Threshold::Scaled, extra: tares_core::Extra::Never, balanced: false };
-const Q: Curriculum = Curriculum { threshold: Threshold::Count, ..E };
+const E: Curriculum = Curriculum { threshold: Threshold::E, extra: tares_core::Extra::Never, balanced: false };
+const Q: Curriculum = Curriculum { threshold: Threshold::Q, ..E };
 
 fn full(curriculum: Curriculum, b: &Batch) -> f64 {
     curriculum.value(&b.losses, &b.wrong, &b.labels, b.classes).unwrap()
@@ -59,7 +59,7 @@ fn e_is_tighter_than_q() {
 fn batched_npcl_bounds_npcl() {
     for_every_batch("NPCL ≤ batched NPCL", |b, size| {
         for rate in [0.0, 0.2, 0.5, 0.9, 1.0] {
-            for threshold in [Threshold::PruneFixed { rate }, Threshold::Prune { rate }] {
+            for threshold in [Threshold::NpclFixed { rate }, Threshold::Npcl { rate }] {
                 let npcl = Curriculum::new(threshold);
                 at_most(full(npcl, b), batched(npcl, b, size), "NPCL ≤ batched NPCL");
                 at_most(batched(npcl, b, size), b.plain_sum(), "batched NPCL ≤ Ĵ");
@@ -84,7 +84,7 @@ fn class_balanced_losses_lie_between_the_full_loss_and_the_plain_sum() {
 #[test]
 fn class_balanced_loss_is_the_sum_over_the_classes() {
     for_every_batch("by class = Σ of classes", |b, _| {
-        let npcl = Curriculum::new(Threshold::Prune { rate: 0.3 });
+        let npcl = Curriculum::new(Threshold::Npcl { rate: 0.3 });
         let of_class = |class: u32| {
             let members: Vec<usize> = (0..b.labels.len()).filter(|&i| b.labels[i] == class).collect();
             let losses: Vec<f64> = members.iter().map(|&i| b.losses[i]).collect();
@@ -99,8 +99,8 @@ fn class_balanced_loss_is_the_sum_over_the_classes() {
 #[test]
 fn npcl_with_rate_0_is_e_or_q() {
     for_every_batch("NPCL at rate 0", |b, size| {
-        let fixed = Curriculum::new(Threshold::PruneFixed { rate: 0.0 });
-        let adaptive = Curriculum::new(Threshold::Prune { rate: 0.0 });
+        let fixed = Curriculum::new(Threshold::NpclFixed { rate: 0.0 });
+        let adaptive = Curriculum::new(Threshold::Npcl { rate: 0.0 });
         assert_eq!(full(fixed, b), full(E, b));
         assert_eq!(full(adaptive, b), full(Q, b));
         assert_eq!(batched(adaptive, b, size), batched(Q, b, size));

@@ -67,7 +67,7 @@ fn base_losses_of_the_golden_vector() {
 fn adaptive_npcl_of_the_golden_vector() {
     let (hard, soft) = (losses(Surrogate::Hinge), losses(Surrogate::SoftHinge));
     for (rate, c, count, kept, mean, objective) in ADAPTIVE_NPCL {
-        let threshold = Threshold::Prune { rate };
+        let threshold = Threshold::Npcl { rate };
         assert_eq!(threshold.value(8, 3), c);
         let npcl = Curriculum { threshold, extra: Extra::WhenSlack, balanced: false };
         let mut selector = Selector::new();
@@ -85,8 +85,8 @@ fn objectives_of_every_base_loss() {
     for (name, e, q, fixed) in OBJECTIVES {
         let losses = losses(name.parse().unwrap());
         let value = |threshold| Curriculum::new(threshold).value(&losses, &wrong(), &LABELS, 3).unwrap();
-        close(value(Threshold::Scaled), e, name);
-        close(value(Threshold::Count), q, name);
-        close(value(Threshold::PruneFixed { rate: 0.25 }), fixed, name);
+        close(value(Threshold::E), e, name);
+        close(value(Threshold::Q), q, name);
+        close(value(Threshold::NpclFixed { rate: 0.25 }), fixed, name);
     }
 }

@@ -63,7 +63,7 @@ fn measure(case: &Case, rounds: usize, clock: fn() -> f64) {
     let mut standard = Learner::new(case, 1, &device);
     let mut pruned = Learner::new(case, 1, &device);
     let mut pair = [Learner::new(case, 1, &device), Learner::new(case, 2, &device)];
-    let loss = CurriculumLossConfig::new(Threshold::Prune { rate: 0.5 }).init().expect("a rate in [0, 1]");
+    let loss = CurriculumLossConfig::new(Threshold::Npcl { rate: 0.5 }).init().expect("a rate in [0, 1]");
     let mut selector = Selector::new();
     let mut times: [Vec<f64>; 3] = Default::default();
     for round in 0..rounds + 1 {
@@ -180,7 +180,7 @@ fn selection(case: &Case) -> f64 {
     let losses: Vec<f64> = (0..case.batch).map(|_| (1.0 + draw.normal()).max(0.0)).collect();
     let wrong: Vec<bool> = losses.iter().map(|&loss| loss > 1.0).collect();
     let labels: Vec<u32> = (0..case.batch).map(|_| draw.below(10) as u32).collect();
-    let curriculum = Curriculum { threshold: Threshold::Prune { rate: 0.5 }, extra: Extra::WhenSlack, balanced: false };
+    let curriculum = Curriculum { threshold: Threshold::Npcl { rate: 0.5 }, extra: Extra::WhenSlack, balanced: false };
     let mut selector = Selector::new();
     repeat(2000, || {
         let chosen = curriculum.select(&mut selector, black_box(&losses), &wrong, &labels, 10);

@@ -38,7 +38,7 @@ impl Model {
 fn main() -> Result<()> {
     let device = Device::flex().autodiff();
     let noise = 0.4;
-    let curriculum = CurriculumLossConfig::new(Threshold::Prune { rate: noise }).with_burn_in(3).init()?;
+    let curriculum = CurriculumLossConfig::new(Threshold::Npcl { rate: noise }).with_burn_in(3).init()?;
     let (points, labels) = clouds(2000, noise, 1);
     let (test_points, test_labels) = clouds(2000, 0.0, 2);
 

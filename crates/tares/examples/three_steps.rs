@@ -48,7 +48,7 @@ fn compare(other: &str) -> Result<bool> {
 fn train(network: &str, device: &Device) -> Result<Vec<(f32, Kept)>> {
     let shape = Shape::Image { channels: 1, height: 12, width: 12 };
     let mut network = network.parse::<Network>()?.init(shape, 10, 1, device)?.train();
-    let loss = CurriculumLossConfig::new(Threshold::Prune { rate: 0.3 }).init()?;
+    let loss = CurriculumLossConfig::new(Threshold::Npcl { rate: 0.3 }).init()?;
     // Not Adam: its first step is ± the learning rate however small a gradient is, so that the rounding of a gradient
     // near zero, which every device does in its own way, would become a whole step.
     let mut optimiser = SgdConfig::new().init();

@@ -18,7 +18,7 @@
 //! }
 //!
 //! fn train(mut model: Model, batches: Vec<(Tensor<2>, Tensor<1, Int>)>) -> tares_core::Result<Model> {
-//!     let curriculum = CurriculumLossConfig::new(Threshold::Prune { rate: 0.3 }).with_burn_in(5).init()?;
+//!     let curriculum = CurriculumLossConfig::new(Threshold::Npcl { rate: 0.3 }).with_burn_in(5).init()?;
 //!     let mut optimiser = AdamConfig::new().init();
 //!     for epoch in 0..10 {
 //!         for (inputs, targets) in &batches {

@@ -31,7 +31,7 @@ fn train(name: &str, channels: usize, side: usize, batch: usize) -> Vec<u32> {
     let device = tares::device::by_name("cpu").unwrap().autodiff();
     let shape = Shape::Image { channels, height: side, width: side };
     let mut network = name.parse::<Network>().unwrap().init(shape, 10, 1, &device).unwrap();
-    let loss = CurriculumLossConfig::new(Threshold::Prune { rate: 0.3 }).init().unwrap();
+    let loss = CurriculumLossConfig::new(Threshold::Npcl { rate: 0.3 }).init().unwrap();
     let mut optimiser = AdamConfig::new().init();
     let mut draw = stream(1, "pictures");
     let mut bits = Bits(Vec::new());

@@ -11,7 +11,7 @@ use tares_core::{Curriculum, Error, Extra, Label, Result, Selector, Surrogate, T
 /// ```
 /// use tares::loss::CurriculumLossConfig;
 /// use tares_core::{Surrogate, Threshold};
-/// let loss = CurriculumLossConfig::new(Threshold::Prune { rate: 0.3 })
+/// let loss = CurriculumLossConfig::new(Threshold::Npcl { rate: 0.3 })
 ///     .with_training(Surrogate::Weighted { beta: 0.5 })
 ///     .with_balanced(true)
 ///     .with_burn_in(10)
@@ -127,7 +127,7 @@ impl CurriculumLossConfig {
 /// use tares_core::Threshold;
 ///
 /// let device = Device::flex().autodiff();
-/// let loss = CurriculumLossConfig::new(Threshold::Prune { rate: 0.25 }).init()?;
+/// let loss = CurriculumLossConfig::new(Threshold::Npcl { rate: 0.25 }).init()?;
 /// let logits = Tensor::<2>::from_floats([[3.0, 0.0], [0.0, 0.5], [0.2, 0.1], [4.0, 0.0]], &device).require_grad();
 /// let targets = Tensor::<1, Int>::from_ints([0, 1, 0, 1], &device); // the last label is wrong
 /// let (value, kept) = loss.forward_kept(logits.clone(), targets);

@@ -101,8 +101,8 @@ impl Cl {
 
     fn loss(&self) -> CurriculumLossConfig {
         let threshold = match self.bound {
-            Bound::E => Threshold::Scaled,
-            Bound::Q => Threshold::Count,
+            Bound::E => Threshold::E,
+            Bound::Q => Threshold::Q,
             Bound::Custom(per_sample) => Threshold::Custom { per_sample },
         };
         CurriculumLossConfig {
@@ -129,7 +129,7 @@ impl Npcl {
     fn loss(&self) -> CurriculumLossConfig {
         let rate = self.rate.unwrap_or(0.0);
         CurriculumLossConfig {
-            threshold: if self.adaptive { Threshold::Prune { rate } } else { Threshold::PruneFixed { rate } },
+            threshold: if self.adaptive { Threshold::Npcl { rate } } else { Threshold::NpclFixed { rate } },
             ranking: self.rank,
             training: self.train,
             extra: self.extra,

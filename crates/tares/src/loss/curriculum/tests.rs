@@ -16,7 +16,7 @@ const LOGITS: [[f32; 3]; 8] = [
 const LABELS: [i64; 8] = [0, 0, 0, 0, 2, 1, 1, 1];
 
 fn npcl(rate: f64) -> CurriculumLossConfig {
-    CurriculumLossConfig::new(Threshold::Prune { rate })
+    CurriculumLossConfig::new(Threshold::Npcl { rate })
 }
 
 struct Outcome {
@@ -63,7 +63,7 @@ fn which_samples_are_kept_with_and_without_the_extra_one() {
     // C = 6.75, T = 6, L_6 = 1.6 > C − T = 0.75: no slack
     assert_eq!(golden(npcl(0.25)).kept.positions, [0, 1, 2, 4, 6, 7]);
     // E: C = 8, T = 6, L_6 = 1.6 ≤ 2: one more
-    let e = CurriculumLossConfig::new(Threshold::Scaled);
+    let e = CurriculumLossConfig::new(Threshold::E);
     let with = golden(e).kept;
     assert_eq!((with.positions, with.count, with.extra), (vec![0, 1, 2, 3, 4, 6, 7], 6, true));
     let without = golden(e.with_extra(false)).kept;
@@ -178,7 +178,7 @@ fn balance_keeps_a_class_that_would_be_pruned() {
     let logits: Vec<f32> =
         margins.iter().enumerate().flat_map(|(row, &u)| if row < 6 { [u, 0.0] } else { [0.0, u] }).collect();
     let labels = [0, 0, 0, 0, 0, 0, 1, 1];
-    let config = CurriculumLossConfig::new(Threshold::PruneFixed { rate: 0.25 }).with_extra(false);
+    let config = CurriculumLossConfig::new(Threshold::NpclFixed { rate: 0.25 }).with_extra(false);
     let together = run(&config.init().unwrap(), &logits, &labels, 2).kept.positions;
     assert_eq!(together, [0, 1, 2, 3, 4, 5]);
     let by_class = run(&config.with_balanced(true).init().unwrap(), &logits, &labels, 2).kept.positions;
@@ -189,7 +189,7 @@ fn balance_keeps_a_class_that_would_be_pruned() {
 fn rate_0_of_npcl_is_cl_and_permuting_rows_permutes_what_is_kept() {
     for seed in 0..5 {
         let (logits, labels) = random(seed, 40, 4);
-        let cl = CurriculumLossConfig::new(Threshold::Count).init().unwrap();
+        let cl = CurriculumLossConfig::new(Threshold::Q).init().unwrap();
         let first = run(&npcl(0.0).init().unwrap(), &logits, &labels, 4);
         let second = run(&cl, &logits, &labels, 4);
         assert_eq!((first.value, &first.kept, &first.gradient), (second.value, &second.kept, &second.gradient));
@@ -209,7 +209,7 @@ fn burn_in_is_a_pure_function_of_the_epoch_and_rates_are_checked() {
     let phases: Vec<bool> = (0..8).map(|epoch| loss.at_epoch(epoch).selects()).collect();
     assert_eq!(phases, [false, false, false, false, false, true, true, true]);
     assert!(loss.at_epoch(9) == loss.at_epoch(2).at_epoch(9));
-    assert_eq!(loss.with_rate(0.5).unwrap().config().threshold, Threshold::Prune { rate: 0.5 });
+    assert_eq!(loss.with_rate(0.5).unwrap().config().threshold, Threshold::Npcl { rate: 0.5 });
     assert_eq!(loss.with_rate(1.5).unwrap_err().to_string(), "noise rate must be in [0, 1], got 1.5");
     assert!(npcl(-0.1).init().is_err());
     assert!(npcl(0.1).with_ranking(SampleLoss::Gce { q: 2.0 }).init().is_err());
