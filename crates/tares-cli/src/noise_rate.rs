@@ -6,7 +6,7 @@ use crate::spec::Spec;
 use tares::evaluate::cross_validated_probabilities;
 use tares::{Control, Method, Network, Plan};
 use tares_core::Dataset;
-use tares_core::estimate::{Method as Way, Table, estimate as count};
+use tares_core::estimate::{Detector, ProbabilityMatrix, estimate as count};
 
 /// Parts of the data; each is judged by a network trained on the others.
 const FOLDS: usize = 3;
@@ -30,11 +30,11 @@ pub fn estimate(spec: &Spec, train: &Dataset, network: &Network) -> Outcome<Rate
         cross_validated_probabilities(train, FOLDS, network, &Method::Standard, &plan, &device, &mut |_, _| {
             if crate::interrupt::asked() { Control::Stop } else { Control::Continue }
         })?;
-    let found = count(&Table::new(&probabilities, train.classes())?, train.given(), Way::default())?;
+    let found = count(&ProbabilityMatrix::new(&probabilities, train.classes())?, train.given(), Detector::default())?;
     Ok(RateRecord {
         value: found.rate.clamp(0.0, 0.95),
         source: format!("estimated by {FOLDS} networks on rows they were not trained on"),
-        band: Some(found.band),
+        band: Some(found.interval),
     })
 }
 

@@ -7,8 +7,8 @@ use crate::record::RunRecord;
 use crate::spec::{self, Spec};
 use crate::terminal::Screen;
 use std::path::{Path, PathBuf};
-use tares_core::audit::score::from_margins as margin_scores;
-use tares_core::estimate::history::from_margins;
+use tares_core::audit::score::margin_scores;
+use tares_core::estimate::margins::from_margins;
 use tares_core::{Dataset, Label};
 use tares_data::Preparation;
 use tares_data::parquet_file::ParquetFile;
@@ -112,7 +112,7 @@ impl RunHistory {
             method: "history".to_owned(),
             probabilities: format!("the margins of {} over training", self.path.display()),
             noise_rate: estimate.rate,
-            noise_rate_band: estimate.band,
+            noise_rate_band: estimate.interval,
             transition: counts,
             suspects: findings.len(),
             per_class,

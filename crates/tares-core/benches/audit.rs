@@ -10,7 +10,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Instant;
 use tares_core::audit::audit;
-use tares_core::estimate::{Method, Probabilities};
+use tares_core::estimate::{Detector, Probabilities};
 use tares_core::{Error, Label, Result};
 
 struct Npy {
@@ -58,7 +58,7 @@ fn main() {
         println!("usage: cargo bench -p tares-core --bench audit -- p.npy y.npy [METHOD] [TURNS]");
         return;
     };
-    let method: Method = more.first().map_or(Method::default(), |name| name.parse().expect("a method"));
+    let detector: Detector = more.first().map_or(Detector::default(), |name| name.parse().expect("a detector"));
     let turns = more.get(1).map_or(5, |turns| turns.parse().expect("a number of turns"));
     let probs = Npy::open(probs);
     let labels = Npy::open(labels);
@@ -68,7 +68,7 @@ fn main() {
     println!("turn,seconds,suspects,noise_rate");
     for turn in 0..turns {
         let start = Instant::now();
-        let found = audit(&probs, &given, method).expect("probabilities");
+        let found = audit(&probs, &given, detector).expect("probabilities");
         let seconds = start.elapsed().as_secs_f64();
         println!("{turn},{seconds:.4},{},{}", found.suspects.len(), found.estimate.rate);
     }

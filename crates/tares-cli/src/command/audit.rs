@@ -17,9 +17,9 @@ use crate::terminal::{Screen, plain, work_bar};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::evaluate::cross_validated_probabilities;
-use tares::{Control, Method as TrainingMethod, Network, Plan};
+use tares::{Control, Method, Network, Plan};
 use tares_core::audit::{Audit as Audited, Score, audit_ranked};
-use tares_core::estimate::{Method, Normalised, Probabilities, Table, neighbours};
+use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatrix, neighbours};
 use tares_core::metric::{Retrieval, auroc, average_precision};
 use tares_core::{Dataset, Label, Shape};
 use tares_data::npy::Stored;
@@ -59,7 +59,7 @@ pub struct Audit {
     out: Option<PathBuf>,
     /// How wrong labels are found: posterior, confident (as cleanlab), argmax
     #[arg(long, default_value_t)]
-    method: Method,
+    method: Detector,
     /// How suspects are ranked: posterior, self-confidence, normalised-margin, entropy-adjusted, class-adjusted
     #[arg(long, default_value_t, value_name = "SCORE")]
     rank: Score,
@@ -77,7 +77,7 @@ pub struct Audit {
     folds: usize,
     /// Without --probs: how they are trained
     #[arg(long, default_value = "gce", value_name = "METHOD")]
-    train_method: TrainingMethod,
+    train_method: Method,
     #[command(flatten)]
     training: Training,
     #[command(flatten)]
@@ -211,7 +211,7 @@ impl Audit {
         );
         bar.finish_and_clear();
         let probabilities = probabilities?;
-        let table = Table::new(&probabilities, data.classes())?;
+        let table = ProbabilityMatrix::new(&probabilities, data.classes())?;
         let origin = format!("{} networks ({network}, {}) trained on folds", self.folds, self.train_method);
         Ok((self.audit(&table, &rows, origin, screen)?, rows))
     }
@@ -300,7 +300,7 @@ fn from_neighbours(path: &Path, rows: &Rows, classes: usize) -> Outcome<Neighbou
     let data = Dataset::new(values, Shape::Flat(stored.columns()), given, names)
         .map_err(|error| Failure::from(error).within(path.display()))?;
     let found = neighbours::from_features(&data)?;
-    Ok(NeighbourSummary { rows: chosen.len(), noise_rate: found.rate, noise_rate_band: found.band })
+    Ok(NeighbourSummary { rows: chosen.len(), noise_rate: found.rate, noise_rate_band: found.interval })
 }
 
 /// Rows that don't sum to 1 can be mended here.
@@ -350,7 +350,7 @@ struct Report {
 }
 
 impl Report {
-    fn of(audited: &Audited, names: Names<'_>, method: Method, origin: String) -> Self {
+    fn of(audited: &Audited, names: Names<'_>, method: Detector, origin: String) -> Self {
         let findings: Vec<Finding> = audited
             .suspects
             .iter()
@@ -377,7 +377,7 @@ impl Report {
             method: method.to_string(),
             probabilities: origin,
             noise_rate: audited.estimate.rate,
-            noise_rate_band: audited.estimate.band,
+            noise_rate_band: audited.estimate.interval,
             transition: audited.estimate.transition.rows().iter().map(|row| rounded(row)).collect(),
             suspects: findings.len(),
             per_class: per_class.collect(),

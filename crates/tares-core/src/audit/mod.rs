@@ -14,7 +14,7 @@ use crate::estimate::argmax;
 use crate::estimate::posterior::sample::Sample;
 use crate::estimate::probabilities::sealed::{AnyWidth, Erase};
 use crate::estimate::probabilities::{Number, Probabilities, fold, pick};
-use crate::estimate::{ConfidentJoint, Estimate, Method, Overview, Posterior};
+use crate::estimate::{ConfidentJoint, Detector, Estimate, Overview, Posterior};
 use rayon::prelude::*;
 
 /// A label that is probably wrong.
@@ -61,51 +61,56 @@ pub struct Audit {
     model: Posterior,
 }
 
-/// Audits labels with the method's own ranking.
+/// Audits labels with the detector's own ranking.
 ///
 /// ```
 /// use tares_core::audit::audit;
-/// use tares_core::estimate::{Method, Table};
+/// use tares_core::estimate::{Detector, ProbabilityMatrix};
 /// let probs = [0.95, 0.05, 0.9, 0.1, 0.98, 0.02, 0.04, 0.96, 0.1, 0.9, 0.97, 0.03];
-/// let found = audit(&Table::new(&probs, 2)?, &[0, 0, 0, 1, 1, 1], Method::Confident)?;
+/// let found = audit(&ProbabilityMatrix::new(&probs, 2)?, &[0, 0, 0, 1, 1, 1], Detector::Confident)?;
 /// assert_eq!((found.suspects.len(), found.suspects[0].index, found.suspects[0].suggested), (1, 5, 0));
 /// # Ok::<(), tares_core::Error>(())
 /// ```
 ///
 /// # Errors
 /// Everything [`Overview::of`] finds.
-pub fn audit<P: Probabilities>(probs: &P, given: &[Label], method: Method) -> Result<Audit> {
-    audit_ranked(probs, given, method, Score::default())
+pub fn audit<P: Probabilities>(probs: &P, given: &[Label], detector: Detector) -> Result<Audit> {
+    audit_ranked(probs, given, detector, Score::default())
 }
 
 /// Audits labels; suspects are ranked by `score`.
 ///
 /// # Errors
 /// As [`audit`].
-pub fn audit_ranked<P: Probabilities>(probs: &P, given: &[Label], method: Method, score: Score) -> Result<Audit> {
-    audit_any(P::Number::erase(probs), given, method, score)
+pub fn audit_ranked<P: Probabilities>(probs: &P, given: &[Label], detector: Detector, score: Score) -> Result<Audit> {
+    audit_any(P::Number::erase(probs), given, detector, score)
 }
 
-fn audit_any(probs: AnyWidth<'_>, given: &[Label], method: Method, score: Score) -> Result<Audit> {
+fn audit_any(probs: AnyWidth<'_>, given: &[Label], detector: Detector, score: Score) -> Result<Audit> {
     match probs {
-        AnyWidth::Narrow(probs) => audit_rows(probs, given, method, score),
-        AnyWidth::Wide(probs) => audit_rows(probs, given, method, score),
+        AnyWidth::Narrow(probs) => audit_rows(probs, given, detector, score),
+        AnyWidth::Wide(probs) => audit_rows(probs, given, detector, score),
     }
 }
 
-fn audit_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], method: Method, score: Score) -> Result<Audit> {
+fn audit_rows<P: Probabilities + ?Sized>(
+    probs: &P,
+    given: &[Label],
+    detector: Detector,
+    score: Score,
+) -> Result<Audit> {
     let model = Posterior::of(&Sample::draw(probs, given)?);
-    let (overview, estimate, mut suspects) = match method {
+    let (overview, estimate, mut suspects) = match detector {
         // The default in a single pass: rows are checked and judged at one look.
-        Method::Posterior if score != Score::ClassAdjusted => by_posterior(probs, given, &model, score, None)?,
-        Method::Posterior => by_posterior(probs, given, &model, score, Some(&Overview::of(probs, given)?))?,
-        Method::Confident => {
+        Detector::Posterior if score != Score::ClassAdjusted => by_posterior(probs, given, &model, score, None)?,
+        Detector::Posterior => by_posterior(probs, given, &model, score, Some(&Overview::of(probs, given)?))?,
+        Detector::Confident => {
             let overview = Overview::of(probs, given)?;
             let scorer = Scorer::new(score, Some(&overview), &model);
             let (estimate, suspects) = by_confidence(probs, given, &model, &scorer, &overview)?;
             (overview, estimate, suspects)
         }
-        Method::Argmax => {
+        Detector::Argmax => {
             let overview = Overview::of(probs, given)?;
             let scorer = Scorer::new(score, Some(&overview), &model);
             let (estimate, suspects) = by_argmax(probs, given, &scorer)?;

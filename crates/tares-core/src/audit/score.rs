@@ -122,7 +122,7 @@ fn entropy_adjusted<R: Number>(row: &[R], label: usize) -> f64 {
 ///
 /// # Errors
 /// A margin that is not a number.
-pub fn from_margins(mean_margins: &[f64]) -> Result<Vec<f64>> {
+pub fn margin_scores(mean_margins: &[f64]) -> Result<Vec<f64>> {
     mean_margins
         .iter()
         .enumerate()
@@ -138,7 +138,7 @@ pub fn from_margins(mean_margins: &[f64]) -> Result<Vec<f64>> {
 ///
 /// # Errors
 /// Lengths that differ; a row kept more often than it was seen.
-pub fn from_times_kept(kept: &[u32], seen: &[u32]) -> Result<Vec<f64>> {
+pub fn kept_scores(kept: &[u32], seen: &[u32]) -> Result<Vec<f64>> {
     crate::error::same_length("times kept", seen.len(), kept.len())?;
     kept.iter()
         .zip(seen)
@@ -156,7 +156,7 @@ pub fn from_times_kept(kept: &[u32], seen: &[u32]) -> Result<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::Table;
+    use crate::estimate::ProbabilityMatrix;
 
     /// Made with cleanlab 2.9.0 `get_label_quality_scores([0, 1, 2], p, method=…)`, the last with
     /// `adjust_pred_probs=True`.
@@ -164,7 +164,7 @@ mod tests {
     fn scores_equal_cleanlab() {
         let values = [0.7, 0.2, 0.1, 0.6, 0.3, 0.1, 0.2, 0.2, 0.6];
         let given = [0, 1, 2];
-        let table = Table::new(&values, 3).unwrap();
+        let table = ProbabilityMatrix::new(&values, 3).unwrap();
         let overview = Overview::of(&table, &given).unwrap();
         let model = Posterior::fit(&table, &given).unwrap();
         let all = |score| {
@@ -184,10 +184,10 @@ mod tests {
 
     #[test]
     fn history_scores_are_in_order() {
-        let scores = from_margins(&[-3.0, 0.0, 2.0]).unwrap();
+        let scores = margin_scores(&[-3.0, 0.0, 2.0]).unwrap();
         assert!(scores[0] < scores[1] && scores[1] == 0.5 && scores[1] < scores[2]);
-        assert!(from_margins(&[f64::NAN]).is_err());
-        assert_eq!(from_times_kept(&[0, 8], &[8, 8]).unwrap(), [0.1, 0.9]);
-        assert!(from_times_kept(&[2], &[1]).is_err());
+        assert!(margin_scores(&[f64::NAN]).is_err());
+        assert_eq!(kept_scores(&[0, 8], &[8, 8]).unwrap(), [0.1, 0.9]);
+        assert!(kept_scores(&[2], &[1]).is_err());
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::estimate::Table;
+use crate::estimate::ProbabilityMatrix;
 use crate::estimate::probabilities::largest;
 use crate::metric::Retrieval;
 use crate::noise::Transition;
@@ -51,13 +51,17 @@ fn class_dependent_noise_is_counted_and_found() {
         ("symmetric 40 %", Transition::symmetric(5, 0.4).unwrap()),
     ] {
         let case = case(6000, &matrix, 4.0, &mut stream(1, name));
-        let table = Table::new(&case.probs, 5).unwrap();
-        let found = audit(&table, &case.given, Method::Posterior).unwrap();
+        let table = ProbabilityMatrix::new(&case.probs, 5).unwrap();
+        let found = audit(&table, &case.given, Detector::Posterior).unwrap();
         let rate = case.given.iter().zip(&case.truth).filter(|(a, b)| a != b).count() as f64 / 6000.0;
         assert!((found.estimate.rate - rate).abs() < 0.02, "{name}: {} for {rate}", found.estimate.rate);
-        assert!(found.estimate.band.0 <= rate && rate <= found.estimate.band.1, "{name}: {:?}", found.estimate.band);
+        assert!(
+            found.estimate.interval.0 <= rate && rate <= found.estimate.interval.1,
+            "{name}: {:?}",
+            found.estimate.interval
+        );
         let ours = f1(&case, &found);
-        let argmax = f1(&case, &audit(&table, &case.given, Method::Argmax).unwrap());
+        let argmax = f1(&case, &audit(&table, &case.given, Detector::Argmax).unwrap());
         assert!(ours > 0.93 && ours > argmax - 0.005, "{name}: {ours} against {argmax}");
     }
 }
@@ -73,9 +77,9 @@ fn classes_that_are_taken_for_each_other_are_told_apart() {
     let row = |class: usize| (0..6).map(|given| part(class, given)).collect();
     let matrix = Transition::new((0..6).map(row).collect()).unwrap();
     let case = case(6000, &matrix, 5.0, &mut stream(5, "test"));
-    let table = Table::new(&case.probs, 6).unwrap();
-    let found = audit(&table, &case.given, Method::Posterior).unwrap();
-    let (ours, argmax) = (f1(&case, &found), f1(&case, &audit(&table, &case.given, Method::Argmax).unwrap()));
+    let table = ProbabilityMatrix::new(&case.probs, 6).unwrap();
+    let found = audit(&table, &case.given, Detector::Posterior).unwrap();
+    let (ours, argmax) = (f1(&case, &found), f1(&case, &audit(&table, &case.given, Detector::Argmax).unwrap()));
     assert!(ours > argmax - 0.01 && ours > 0.9, "{ours} against {argmax}");
     assert!((found.estimate.rate - 0.4).abs() < 0.03, "{}", found.estimate.rate);
 }
@@ -84,7 +88,7 @@ fn classes_that_are_taken_for_each_other_are_told_apart() {
 #[test]
 fn a_thousand_classes_with_ten_rows_each() {
     let case = case(10_000, &Transition::symmetric(1000, 0.2).unwrap(), 4.5, &mut stream(4, "test"));
-    let found = audit(&Table::new(&case.probs, 1000).unwrap(), &case.given, Method::Posterior).unwrap();
+    let found = audit(&ProbabilityMatrix::new(&case.probs, 1000).unwrap(), &case.given, Detector::Posterior).unwrap();
     assert!((found.estimate.rate - 0.2).abs() < 0.06, "{}", found.estimate.rate);
     assert!(f1(&case, &found) > 0.85, "{}", f1(&case, &found));
 }
@@ -92,18 +96,18 @@ fn a_thousand_classes_with_ten_rows_each() {
 #[test]
 fn clean_labels_of_a_good_classifier_are_left_alone() {
     let case = case(5000, &Transition::identity(4).unwrap(), 5.0, &mut stream(2, "test"));
-    let found = audit(&Table::new(&case.probs, 4).unwrap(), &case.given, Method::Posterior).unwrap();
+    let found = audit(&ProbabilityMatrix::new(&case.probs, 4).unwrap(), &case.given, Detector::Posterior).unwrap();
     assert!(found.estimate.rate < 0.01, "{}", found.estimate.rate);
 }
 
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
     let case = case(30_000, &Transition::symmetric(6, 0.2).unwrap(), 3.0, &mut stream(3, "test"));
-    let table = Table::new(&case.probs, 6).unwrap();
-    for method in [Method::Posterior, Method::Confident, Method::Argmax] {
+    let table = ProbabilityMatrix::new(&case.probs, 6).unwrap();
+    for detector in [Detector::Posterior, Detector::Confident, Detector::Argmax] {
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| audit(&table, &case.given, method).unwrap())
+            pool.install(|| audit(&table, &case.given, detector).unwrap())
         };
         let (one, three) = (run(1), run(3));
         assert_eq!(one.suspects, three.suspects);
@@ -122,11 +126,11 @@ fn heavy_pair_noise_is_seen_through() {
         let total: f64 = row.iter().sum();
         row.iter_mut().for_each(|p| *p /= total);
     }
-    let table = Table::new(&case.probs, 5).unwrap();
-    let found = audit(&table, &case.given, Method::Posterior).unwrap();
+    let table = ProbabilityMatrix::new(&case.probs, 5).unwrap();
+    let found = audit(&table, &case.given, Detector::Posterior).unwrap();
     assert!((found.estimate.rate - 0.4).abs() < 0.03, "{}", found.estimate.rate);
-    let [argmax, confident] =
-        [Method::Argmax, Method::Confident].map(|method| f1(&case, &audit(&table, &case.given, method).unwrap()));
+    let [argmax, confident] = [Detector::Argmax, Detector::Confident]
+        .map(|detector| f1(&case, &audit(&table, &case.given, detector).unwrap()));
     let ours = f1(&case, &found);
     assert!(ours > 0.93 && ours > argmax.max(confident) + 0.05, "{ours} against {argmax} and {confident}");
 }
@@ -135,15 +139,15 @@ fn heavy_pair_noise_is_seen_through() {
 #[test]
 fn a_weak_classifier_of_clean_labels_is_not_taken_for_noise() {
     let case = case(6000, &Transition::identity(5).unwrap(), 2.0, &mut stream(8, "test"));
-    let found = audit(&Table::new(&case.probs, 5).unwrap(), &case.given, Method::Posterior).unwrap();
+    let found = audit(&ProbabilityMatrix::new(&case.probs, 5).unwrap(), &case.given, Detector::Posterior).unwrap();
     let disagreement = found.overview.disagreement();
     assert!(disagreement > 0.08, "{disagreement}");
-    assert!(found.estimate.struck < 0.05, "{}", found.estimate.struck);
+    assert!(found.estimate.uniform_rate < 0.05, "{}", found.estimate.uniform_rate);
     assert!(found.estimate.rate < 0.5 * disagreement, "{}", found.estimate.rate);
 }
 
 /// Labels drawn from the classifier's own doubts, the truth being its first choice: a sure classifier of doubtful labels looks
-/// exactly like an unsure one of right labels. The rate cannot be told, but the band says so.
+/// exactly like an unsure one of right labels. The rate cannot be told, but the interval says so.
 #[test]
 fn the_band_holds_what_probabilities_cannot_tell() {
     let mut draws = stream(9, "test");
@@ -152,17 +156,18 @@ fn the_band_holds_what_probabilities_cannot_tell() {
         *truth = largest(row).0 as Label;
         *given = draws.weighted(row) as Label;
     }
-    let found = audit(&Table::new(&case.probs, 5).unwrap(), &case.given, Method::Posterior).unwrap().estimate;
+    let found =
+        audit(&ProbabilityMatrix::new(&case.probs, 5).unwrap(), &case.given, Detector::Posterior).unwrap().estimate;
     let rate = case.given.iter().zip(&case.truth).filter(|(a, b)| a != b).count() as f64 / 6000.0;
-    assert!(found.band.0 < 0.01 && 0.75 * rate < found.band.1, "{rate} {found:?}");
+    assert!(found.interval.0 < 0.01 && 0.75 * rate < found.interval.1, "{rate} {found:?}");
 }
 
 #[test]
 fn suspects_are_ranked_worst_first_and_look_like_another_class() {
     let case = case(4000, &Transition::pair(4, 0.2).unwrap(), 3.0, &mut stream(4, "test"));
-    let table = Table::new(&case.probs, 4).unwrap();
+    let table = ProbabilityMatrix::new(&case.probs, 4).unwrap();
     for score in Score::NAMES {
-        let found = audit_ranked(&table, &case.given, Method::Posterior, score.parse().unwrap()).unwrap();
+        let found = audit_ranked(&table, &case.given, Detector::Posterior, score.parse().unwrap()).unwrap();
         assert!(found.suspects.windows(2).all(|pair| pair[0].score <= pair[1].score), "{score}");
         for s in &found.suspects {
             assert_ne!(s.suggested, s.given);
@@ -183,13 +188,13 @@ fn rare_missing_and_single_classes_break_nothing() {
             *label = if i == 0 { 3 } else { (i % 2) as Label };
         }
     }
-    let table = Table::new(&case.probs, 4).unwrap();
-    for method in [Method::Posterior, Method::Confident, Method::Argmax] {
-        let found = audit(&table, &case.given, method).unwrap();
-        assert!(found.estimate.rate.is_finite() && found.suspects.iter().all(|s| s.score.is_finite()), "{method}");
+    let table = ProbabilityMatrix::new(&case.probs, 4).unwrap();
+    for detector in [Detector::Posterior, Detector::Confident, Detector::Argmax] {
+        let found = audit(&table, &case.given, detector).unwrap();
+        assert!(found.estimate.rate.is_finite() && found.suspects.iter().all(|s| s.score.is_finite()), "{detector}");
     }
     // One row, one class given.
-    let found = audit(&Table::new(&[0.2, 0.8], 2).unwrap(), &[0], Method::Posterior).unwrap();
+    let found = audit(&ProbabilityMatrix::new(&[0.2, 0.8], 2).unwrap(), &[0], Detector::Posterior).unwrap();
     assert!(found.suspects.len() <= 1);
 }
 
@@ -199,9 +204,9 @@ fn uniform_and_one_hot_probabilities_break_nothing() {
     let flat = vec![1.0 / 3.0; 900];
     let sure: Vec<f64> = given.iter().flat_map(|&y| (0..3).map(move |k| f64::from(u8::from(k == y)))).collect();
     for probs in [flat, sure] {
-        for method in [Method::Posterior, Method::Confident, Method::Argmax] {
-            let found = audit(&Table::new(&probs, 3).unwrap(), &given, method).unwrap();
-            assert!(found.estimate.rate.is_finite() && found.estimate.rate <= 1.0, "{method}");
+        for detector in [Detector::Posterior, Detector::Confident, Detector::Argmax] {
+            let found = audit(&ProbabilityMatrix::new(&probs, 3).unwrap(), &given, detector).unwrap();
+            assert!(found.estimate.rate.is_finite() && found.estimate.rate <= 1.0, "{detector}");
         }
     }
 }
@@ -209,8 +214,8 @@ fn uniform_and_one_hot_probabilities_break_nothing() {
 #[test]
 fn scores_of_all_rows_agree_with_those_of_the_suspects() {
     let case = case(2000, &Transition::symmetric(3, 0.2).unwrap(), 3.0, &mut stream(6, "test"));
-    let table = Table::new(&case.probs, 3).unwrap();
-    let found = audit(&table, &case.given, Method::Posterior).unwrap();
+    let table = ProbabilityMatrix::new(&case.probs, 3).unwrap();
+    let found = audit(&table, &case.given, Detector::Posterior).unwrap();
     let scores = found.scores(&table, &case.given, Score::Posterior).unwrap();
     assert!(found.suspects.iter().all(|s| scores[s.index] == s.score));
 }

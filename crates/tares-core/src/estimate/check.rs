@@ -258,10 +258,10 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::{Normalised, Table};
+    use crate::estimate::{Normalised, ProbabilityMatrix};
 
     fn failure(values: &[f64], given: &[Label]) -> String {
-        Overview::of(&Table::new(values, 2).unwrap(), given).unwrap_err().to_string()
+        Overview::of(&ProbabilityMatrix::new(values, 2).unwrap(), given).unwrap_err().to_string()
     }
 
     #[test]
@@ -286,7 +286,7 @@ mod tests {
     #[test]
     fn normalised_rows_pass() {
         let values = [2.0, 6.0, 0.5, 0.5];
-        let overview = Overview::of(&Normalised(Table::new(&values, 2).unwrap()), &[1, 1]).unwrap();
+        let overview = Overview::of(&Normalised(ProbabilityMatrix::new(&values, 2).unwrap()), &[1, 1]).unwrap();
         assert_eq!(overview.self_confidence, [None, Some(0.625)]);
         assert!(overview.warnings().iter().any(|w| w.contains("no row has the given label 0")));
     }
@@ -294,7 +294,7 @@ mod tests {
     #[test]
     fn in_sample_probabilities_are_suspected() {
         let values: Vec<f64> = (0..200).flat_map(|_| [0.999, 0.001]).collect();
-        let overview = Overview::of(&Table::new(&values, 2).unwrap(), &[0; 200]).unwrap();
+        let overview = Overview::of(&ProbabilityMatrix::new(&values, 2).unwrap(), &[0; 200]).unwrap();
         assert!(overview.warnings()[0].contains("trained on"));
     }
 }

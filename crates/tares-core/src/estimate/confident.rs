@@ -269,7 +269,7 @@ fn rounded(values: Vec<f64>) -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::Table;
+    use crate::estimate::ProbabilityMatrix;
 
     #[test]
     fn rounding_keeps_the_sum() {
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn flags_what_cleanlab_flags() {
         let values = [0.9, 0.1, 0.8, 0.2, 0.95, 0.05, 0.1, 0.9, 0.2, 0.8, 0.1, 0.9, 0.3, 0.7, 0.97, 0.03];
-        let (table, given) = (Table::new(&values, 2).unwrap(), [0, 0, 0, 0, 1, 1, 1, 1]);
+        let (table, given) = (ProbabilityMatrix::new(&values, 2).unwrap(), [0, 0, 0, 0, 1, 1, 1, 1]);
         let overview = Overview::of(&table, &given).unwrap();
         let joint = ConfidentJoint::of(&table, &given, &overview).unwrap();
         assert_eq!(joint.counts, [3, 1, 1, 3]);
@@ -313,7 +313,7 @@ mod tests {
             0, 0, 1, 1, 1, 0, 0, 0, 0, 3, 2, 3, 2, 3, 3, 3, 2, 2, 2, 3, 1, 3, 2, 0, 1, 3, 2, 3, 3, 2, 3, 0, 0, 3, 0, 2, 1, 1, 1, 1, 1, 0, 1, 0, 0, 2, 1, 2,
         ];
         let values: Vec<f64> = thousandths.iter().map(|&p| f64::from(p) / 1000.0).collect();
-        let table = Table::new(&values, 4).unwrap();
+        let table = ProbabilityMatrix::new(&values, 4).unwrap();
         let overview = Overview::of(&table, &given).unwrap();
         let joint = ConfidentJoint::of(&table, &given, &overview).unwrap();
         assert_eq!(joint.counts, [13, 0, 0, 0, 3, 8, 1, 0, 0, 0, 11, 0, 1, 0, 2, 9]);

@@ -4,13 +4,13 @@
 //! are useless here: it has learnt their wrong labels.
 //!
 //! Also: from the labels of neighbours when there are features ([`neighbours`]), and from margins over epochs when there
-//! is a training history ([`history`]).
+//! is a training history ([`margins`]).
 
 pub(crate) mod argmax;
 pub mod check;
 pub mod confident;
 pub(crate) mod glance;
-pub mod history;
+pub mod margins;
 pub mod neighbours;
 pub mod posterior;
 pub mod probabilities;
@@ -18,7 +18,7 @@ pub mod probabilities;
 pub use check::Overview;
 pub use confident::ConfidentJoint;
 pub use posterior::{Posterior, Verdict};
-pub use probabilities::{Normalised, Number, Probabilities, Table};
+pub use probabilities::{Normalised, Number, Probabilities, ProbabilityMatrix};
 
 use crate::dataset::Label;
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ use std::str::FromStr;
     derive(serde::Serialize, serde::Deserialize),
     serde(try_from = "String", into = "String")
 )]
-pub enum Method {
+pub enum Detector {
     /// The probability that each label is wrong, from a model of classifier and noise: [`Posterior`].
     #[default]
     Posterior,
@@ -46,12 +46,12 @@ pub enum Method {
     Argmax,
 }
 
-impl Method {
+impl Detector {
     /// Names, as [`FromStr`] takes them.
     pub const NAMES: [&'static str; 3] = ["posterior", "confident", "argmax"];
 }
 
-impl FromStr for Method {
+impl FromStr for Detector {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -65,13 +65,13 @@ impl FromStr for Method {
     }
 }
 
-impl fmt::Display for Method {
+impl fmt::Display for Detector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(Self::NAMES[*self as usize])
     }
 }
 
-as_text!(Method);
+as_text!(Detector);
 
 /// How many labels are wrong.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,18 +81,18 @@ pub struct Estimate {
     /// The part of labels that are wrong.
     pub rate: f64,
     /// Where the rate lies, as far as the data can tell.
-    pub band: (f64, f64),
+    pub interval: (f64, f64),
     /// The part that strikes easy rows as well as hard ones, as noise that was put in does: `rate` without the mistakes
-    /// people make on hard rows, which a weak classifier's own look like. The same as `rate` where the method has but one.
-    pub struck: f64,
+    /// people make on hard rows, which a weak classifier's own look like. The same as `rate` where the detector has but one.
+    pub uniform_rate: f64,
     /// Which classes are mistaken for which.
     pub transition: Transition,
 }
 
 impl Estimate {
-    /// A rate that was counted: its band is that of counting.
+    /// A rate that was counted: its interval is that of counting.
     pub(crate) fn counted(rate: f64, rows: usize, transition: Transition) -> Self {
-        Self { rows, rate, band: counting_interval(rate, rows), struck: rate, transition }
+        Self { rows, rate, interval: counting_interval(rate, rows), uniform_rate: rate, transition }
     }
 
     /// The number of wrong labels.
@@ -104,7 +104,7 @@ impl Estimate {
 /// Estimates the noise rate and the transition matrix.
 ///
 /// ```
-/// use tares_core::estimate::{Method, Table, estimate};
+/// use tares_core::estimate::{Detector, ProbabilityMatrix, estimate};
 /// use tares_core::stream;
 /// // A classifier that is right 9 times of 10 and says so; 20 % of the labels were replaced by the other class.
 /// let (mut probs, mut given) = (Vec::new(), Vec::new());
@@ -116,36 +116,36 @@ impl Estimate {
 ///     probs.extend(if guess == 0 { [sure, 1.0 - sure] } else { [1.0 - sure, sure] });
 ///     given.push(if draw.chance(0.2) { 1 - truth } else { truth });
 /// }
-/// let found = estimate(&Table::new(&probs, 2)?, &given, Method::default())?;
+/// let found = estimate(&ProbabilityMatrix::new(&probs, 2)?, &given, Detector::default())?;
 /// assert!((found.rate - 0.2).abs() < 0.05, "{}", found.rate);
-/// assert!(found.band.0 <= 0.2 && 0.2 <= found.band.1);
+/// assert!(found.interval.0 <= 0.2 && 0.2 <= found.interval.1);
 /// # Ok::<(), tares_core::Error>(())
 /// ```
 ///
 /// # Errors
 /// Everything [`Overview::of`] finds.
-pub fn estimate<P: Probabilities>(probs: &P, given: &[Label], method: Method) -> Result<Estimate> {
-    estimate_any(P::Number::erase(probs), given, method)
+pub fn estimate<P: Probabilities>(probs: &P, given: &[Label], detector: Detector) -> Result<Estimate> {
+    estimate_any(P::Number::erase(probs), given, detector)
 }
 
-fn estimate_any(probs: AnyWidth<'_>, given: &[Label], method: Method) -> Result<Estimate> {
+fn estimate_any(probs: AnyWidth<'_>, given: &[Label], detector: Detector) -> Result<Estimate> {
     match probs {
-        AnyWidth::Narrow(probs) => estimate_rows(probs, given, method),
-        AnyWidth::Wide(probs) => estimate_rows(probs, given, method),
+        AnyWidth::Narrow(probs) => estimate_rows(probs, given, detector),
+        AnyWidth::Wide(probs) => estimate_rows(probs, given, detector),
     }
 }
 
-fn estimate_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], method: Method) -> Result<Estimate> {
-    match method {
-        Method::Posterior => {
+fn estimate_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], detector: Detector) -> Result<Estimate> {
+    match detector {
+        Detector::Posterior => {
             let model = Posterior::of(&Sample::draw(probs, given)?);
             Ok(model.judge_all(probs, given, |_: &mut Vec<()>, _, _, _, _| {})?.1)
         }
-        Method::Confident => {
+        Detector::Confident => {
             let overview = Overview::of(probs, given)?;
             ConfidentJoint::of(probs, given, &overview)?.estimate()
         }
-        Method::Argmax => {
+        Detector::Argmax => {
             Overview::of(probs, given)?;
             Ok(argmax::disagreements(probs, given, |_: &mut Vec<()>, _, _, _, _| {})?.0)
         }

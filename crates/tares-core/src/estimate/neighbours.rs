@@ -150,7 +150,7 @@ mod tests {
         let data = Dataset::new(values, Shape::Flat(2), given, ["a", "b", "c"]).unwrap();
         let found = from_features(&data).unwrap();
         assert!((found.rate - 0.3).abs() < 0.04, "{}", found.rate);
-        assert!(found.band.0 < found.rate && found.rate < found.band.1);
+        assert!(found.interval.0 < found.rate && found.rate < found.interval.1);
     }
 
     #[test]

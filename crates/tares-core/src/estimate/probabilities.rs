@@ -86,18 +86,18 @@ pub trait Probabilities: Sync {
 /// Probabilities that lie in memory, row after row.
 ///
 /// ```
-/// use tares_core::estimate::{Probabilities, Table};
-/// let table = Table::new(&[0.9f32, 0.1, 0.4, 0.6], 2)?;
+/// use tares_core::estimate::{Probabilities, ProbabilityMatrix};
+/// let table = ProbabilityMatrix::new(&[0.9f32, 0.1, 0.4, 0.6], 2)?;
 /// assert_eq!((table.rows(), table.classes()), (2, 2));
 /// # Ok::<(), tares_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Table<'a, R> {
+pub struct ProbabilityMatrix<'a, R> {
     values: &'a [R],
     classes: usize,
 }
 
-impl<'a, R> Table<'a, R> {
+impl<'a, R> ProbabilityMatrix<'a, R> {
     /// Takes `values` as rows of `classes` numbers.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl<'a, R> Table<'a, R> {
     }
 }
 
-impl<R: Number> Probabilities for Table<'_, R> {
+impl<R: Number> Probabilities for ProbabilityMatrix<'_, R> {
     type Number = R;
 
     fn rows(&self) -> usize {

@@ -289,7 +289,7 @@ impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::{Posterior, Table};
+    use crate::estimate::{Posterior, ProbabilityMatrix};
     use crate::stream::stream;
 
     /// Rows of normal logits; labels at random.
@@ -324,7 +324,7 @@ mod tests {
     fn a_row_is_judged_the_same_alone_in_company_and_in_either_width() {
         for (rows, classes) in [(1000, 2), (1003, 10), (1001, 32), (2005, 33), (2000, 300)] {
             let (probs, given) = case(rows, classes);
-            let model = Posterior::fit(&Table::new(&probs, classes).unwrap(), &given).unwrap();
+            let model = Posterior::fit(&ProbabilityMatrix::new(&probs, classes).unwrap(), &given).unwrap();
             let together = verdicts(&model.judge, &probs, &given, classes);
             let alone = probs.chunks_exact(classes).zip(&given).map(|(row, &label)| model.judge(row, label));
             assert_eq!(together, alone.collect::<Vec<_>>(), "{classes}");

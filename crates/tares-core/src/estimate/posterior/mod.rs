@@ -19,7 +19,7 @@
 //! 2. **People err on hard rows**, where a classifier taught by them is unsure too. If easy rows have fewer wrong labels
 //!    than others, beliefs are sharpened once more (`sharpening.rs`).
 //!
-//! The spread between the likeliest sharpness and seven times the one at which easy rows are beyond doubt is the band that
+//! The spread between the likeliest sharpness and seven times the one at which easy rows are beyond doubt is the interval that
 //! is reported. How this was found, and how it did on sets it was not chosen on: `results/estimate/`.
 
 mod em;
@@ -63,7 +63,7 @@ const STRIDE: f64 = 1.3;
 const STRIDES: usize = 9;
 /// Prototypes with which the surest rows are less sure than this are worth nothing.
 const TOLD_APART: f64 = 0.7;
-/// Sharpening at the upper end of the band.
+/// Sharpening at the upper end of the interval.
 const MOST_BOLD: f64 = 7.0;
 
 /// The fitted model.
@@ -73,7 +73,7 @@ pub struct Posterior {
     noise: Noise,
     judge: Judge,
     cut: f64,
-    struck: f64,
+    uniform_rate: f64,
     low: f64,
     high: f64,
 }
@@ -108,13 +108,13 @@ impl Posterior {
         let Found { share, sharpness, step } = search(&part, &start, classes);
         let modest = part.settled(&step.noise, share, sharpness, TURNS);
         let (sharpness, noise) = anchored(&part, &start, &modest.noise, share, sharpness);
-        let struck = part.settled(&noise, share, sharpness, FEW_TURNS);
+        let uniform = part.settled(&noise, share, sharpness, FEW_TURNS);
         // With many classes the easy rows of each are too few to tell.
         let boldness = match classes <= FEW {
             true => {
                 let twice = part.settled(&noise, share, (2.0 * sharpness).min(MOST_SHARPNESS), FEW_TURNS).rate;
-                let sights = part.sights(&struck.noise, share, sharpness);
-                boldness(sights, twice / struck.rate.max(f64::MIN_POSITIVE))
+                let sights = part.sights(&uniform.noise, share, sharpness);
+                boldness(sights, twice / uniform.rate.max(f64::MIN_POSITIVE))
             }
             false => UNTOLD,
         };
@@ -135,7 +135,7 @@ impl Posterior {
             judge: Judge::new(noise.columns(), classes, noise.likeness(share, sharpness)),
             noise,
             cut,
-            struck: struck.rate,
+            uniform_rate: uniform.rate,
             low: (modest.rate.min(rate) - luck).max(0.0),
             high: (bold.rate.max(rate) + luck).min(1.0),
         }
@@ -185,8 +185,8 @@ impl Posterior {
         let estimate = Estimate {
             rows: overview.rows,
             rate,
-            band: (self.low.min(rate), self.high.max(rate)),
-            struck: self.struck.min(rate),
+            interval: (self.low.min(rate), self.high.max(rate)),
+            uniform_rate: self.uniform_rate.min(rate),
             transition: Transition::new(self.transition_rows())?,
         };
         Ok((overview, estimate, found))
@@ -204,14 +204,14 @@ impl Posterior {
     }
 
     /// The noise rate lies in here, as far as probabilities alone can tell.
-    pub fn band(&self) -> (f64, f64) {
+    pub fn interval(&self) -> (f64, f64) {
         (self.low, self.high)
     }
 
     /// The noise rate before beliefs are sharpened for what people get wrong: noise that strikes easy rows as well as hard
     /// ones, and no more.
-    pub fn struck_rate(&self) -> f64 {
-        self.struck
+    pub fn uniform_rate(&self) -> f64 {
+        self.uniform_rate
     }
 
     /// `T[true][given]`.

@@ -227,14 +227,14 @@ fn unit_of(index: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::Table;
+    use crate::estimate::ProbabilityMatrix;
 
     #[test]
     fn a_rare_class_is_drawn_whole_and_a_common_one_in_part() {
         let rows = 60_000;
         let given: Vec<Label> = (0..rows).map(|i| Label::from(i % 4000 == 0)).collect();
         let values: Vec<f32> = given.iter().flat_map(|_| [0.75, 0.25]).collect();
-        let table = Table::new(&values, 2).unwrap();
+        let table = ProbabilityMatrix::new(&values, 2).unwrap();
         let Sample { rows: sample, overview } = Sample::draw(&table, &given).unwrap();
         assert_eq!(overview, Overview { disagreements: 15, ..Overview::of(&table, &given).unwrap() });
         assert!(sample[0].len().abs_diff(20_000) < 700, "{}", sample[0].len());

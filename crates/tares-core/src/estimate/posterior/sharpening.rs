@@ -105,7 +105,7 @@ mod tests {
         );
     }
 
-    /// A class that is struck often is not a hard class.
+    /// A class with much noise is not a hard class.
     #[test]
     fn classes_are_compared_with_themselves() {
         let mut all = rows(|_| 0.05);

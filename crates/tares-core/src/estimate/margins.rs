@@ -7,11 +7,11 @@ use crate::error::{Error, Result};
 
 /// What the history says.
 #[derive(Clone, Debug, PartialEq)]
-pub struct HistoryEstimate {
+pub struct MarginEstimate {
     /// The part of labels that are wrong.
     pub rate: f64,
     /// Where the rate lies: two standard deviations of counting, and the rate with the nearer half of the doubtful rows.
-    pub band: (f64, f64),
+    pub interval: (f64, f64),
     /// Probability that each label is wrong.
     pub wrong: Vec<f64>,
 }
@@ -19,7 +19,7 @@ pub struct HistoryEstimate {
 /// Splits mean margins into those of right and of wrong labels.
 ///
 /// ```
-/// use tares_core::estimate::history::from_margins;
+/// use tares_core::estimate::margins::from_margins;
 /// let margins: Vec<f64> = (0..100).map(|i| if i % 5 == 0 { -2.0 } else { 3.0 } + 0.01 * f64::from(i)).collect();
 /// let found = from_margins(&margins)?;
 /// assert!((found.rate - 0.2).abs() < 0.01);
@@ -29,7 +29,7 @@ pub struct HistoryEstimate {
 ///
 /// # Errors
 /// Fewer than ten margins; margins that are not finite.
-pub fn from_margins(mean_margins: &[f64]) -> Result<HistoryEstimate> {
+pub fn from_margins(mean_margins: &[f64]) -> Result<MarginEstimate> {
     if mean_margins.len() < 10 {
         return Err(Error::value("mean margins", "at least 10", mean_margins.len()));
     }
@@ -80,7 +80,7 @@ pub fn from_margins(mean_margins: &[f64]) -> Result<HistoryEstimate> {
     let rate = wrong.iter().sum::<f64>() / rows;
     let doubt = wrong.iter().map(|p| p.min(1.0 - p)).sum::<f64>() / rows;
     let spread = 2.0 * (rate * (1.0 - rate) / rows).sqrt() + doubt;
-    Ok(HistoryEstimate { rate, band: ((rate - spread).max(0.0), (rate + spread).min(1.0)), wrong })
+    Ok(MarginEstimate { rate, interval: ((rate - spread).max(0.0), (rate + spread).min(1.0)), wrong })
 }
 
 struct Bell {
@@ -117,7 +117,7 @@ mod tests {
                 .collect();
             let found = from_margins(&margins).unwrap();
             assert!((found.rate - rate).abs() < 0.02, "{rate}: {}", found.rate);
-            assert!(found.band.0 <= rate && rate <= found.band.1);
+            assert!(found.interval.0 <= rate && rate <= found.interval.1);
         }
     }
 
