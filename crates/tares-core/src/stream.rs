@@ -113,6 +113,15 @@ impl Stream {
     }
 }
 
+/// Uniform in [0, 1), a function of `index` alone (the finaliser of SplitMix64): for a choice that any thread can make for
+/// any index without a stream, and that is the same for every seed.
+pub(crate) fn hashed_unit(index: u64) -> f64 {
+    let mut z = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
 /// FNV-1a: a published, fixed hash, so that stream numbers never change.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))

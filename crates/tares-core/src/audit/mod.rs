@@ -11,9 +11,10 @@ use score::Scorer;
 use crate::dataset::Label;
 use crate::error::Result;
 use crate::estimate::argmax;
+use crate::estimate::pass::{fold, pick};
 use crate::estimate::posterior::sample::Sample;
 use crate::estimate::probabilities::sealed::{AnyWidth, Erase};
-use crate::estimate::probabilities::{Number, Probabilities, fold, pick};
+use crate::estimate::probabilities::{Number, Probabilities};
 use crate::estimate::{ConfidentJoint, Detector, Estimate, Overview, Posterior};
 use rayon::prelude::*;
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::estimate::ProbabilityMatrix;
-use crate::estimate::probabilities::largest;
+use crate::estimate::row::largest;
 use crate::metric::Retrieval;
 use crate::noise::Transition;
 use crate::stream::{Stream, stream};

@@ -1,7 +1,9 @@
 //! The plainest detector: every label that is not the classifier's first choice is wrong.
 
 use super::Estimate;
-use super::probabilities::{Probabilities, first_choice, fold, largest};
+use super::pass::fold;
+use super::probabilities::Probabilities;
+use super::row::{first_choice, largest};
 use crate::dataset::Label;
 use crate::error::Result;
 use crate::noise::Transition;

@@ -1,7 +1,8 @@
 //! The first pass: are these probabilities, and do they look out-of-sample? Everything later relies on it.
 
-use super::glance::Glance;
-use super::probabilities::{Block, Number, Probabilities, first_choice, fold};
+use super::pass::{Block, fold};
+use super::probabilities::{Number, Probabilities};
+use super::row::{RowSummary, first_choice};
 use crate::dataset::Label;
 use crate::error::{Error, Result, same_length};
 use crate::widest::{Work, widest};
@@ -141,19 +142,26 @@ impl Tally {
 
     /// Takes up a row; what a glance at it says, and whether the given label is the classifier's first choice.
     #[inline(always)]
-    pub(crate) fn add<R: Number>(&mut self, index: usize, label: Label, row: &[R]) -> (Glance, bool) {
-        let (class, glance) = (label as usize, Glance::of(row));
-        let agrees = class < row.len() && glance.top <= row[class].narrow() && first_choice(row, class);
-        self.count(index, label, row, glance, agrees);
-        (glance, agrees)
+    pub(crate) fn add<R: Number>(&mut self, index: usize, label: Label, row: &[R]) -> (RowSummary, bool) {
+        let (class, summary) = (label as usize, RowSummary::of(row));
+        let agrees = class < row.len() && summary.max <= row[class].narrow() && first_choice(row, class);
+        self.count(index, label, row, summary, agrees);
+        (summary, agrees)
     }
 
     /// Takes up a row that was looked at.
     #[inline(always)]
-    pub(crate) fn count<R: Number>(&mut self, index: usize, label: Label, row: &[R], glance: Glance, agrees: bool) {
+    pub(crate) fn count<R: Number>(
+        &mut self,
+        index: usize,
+        label: Label,
+        row: &[R],
+        summary: RowSummary,
+        agrees: bool,
+    ) {
         let class = label as usize;
         // Written so that what is not a number goes the long way as well.
-        let fine = glance.low >= 0.0 && glance.top <= 1.0 && (glance.sum - 1.0).abs() <= SURELY_FINE;
+        let fine = summary.min >= 0.0 && summary.max <= 1.0 && (summary.sum - 1.0).abs() <= SURELY_FINE;
         let fine = fine && class < row.len();
         if !fine && !self.examine(index, label, row) {
             return;
@@ -161,7 +169,7 @@ impl Tally {
         self.counts[class] += 1;
         self.sums[class] += row[class].into();
         self.disagreements += usize::from(!agrees);
-        self.confidence += f64::from(glance.top);
+        self.confidence += f64::from(summary.max);
     }
 
     /// Finds what is wrong with a row; whether it can be counted at all.

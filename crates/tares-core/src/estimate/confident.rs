@@ -10,7 +10,9 @@
 
 use super::Estimate;
 use super::check::Overview;
-use super::probabilities::{Number, Probabilities, fold, largest};
+use super::pass::fold;
+use super::probabilities::{Number, Probabilities};
+use super::row::largest;
 use crate::dataset::Label;
 use crate::error::Result;
 use crate::noise::Transition;

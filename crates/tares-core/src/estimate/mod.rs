@@ -9,11 +9,13 @@
 pub(crate) mod argmax;
 pub mod check;
 pub mod confident;
-pub(crate) mod glance;
 pub mod margins;
+mod math32;
 pub mod neighbours;
+pub(crate) mod pass;
 pub mod posterior;
 pub mod probabilities;
+pub(crate) mod row;
 
 pub use check::Overview;
 pub use confident::ConfidentJoint;

@@ -1,79 +1,83 @@
-//! Judging rows: is the given label wrong, and what should it be? Eight rows side by side when there are few classes,
-//! one row after the other when there are many.
+//! Judges rows: is the given label wrong, and what should it be? Eight rows side by side with few classes, one row at a time
+//! with many.
 //!
-//! In 32-bit arithmetic, the same in either form and on every machine; numbers of 64 bits are rounded first.
+//! All in 32-bit arithmetic with fixed operations, so that both forms give the same bits on every machine. 64-bit numbers are
+//! rounded to 32 bits first.
 
 use super::Verdict;
-use super::lanes::{FEW, ROWS, tell};
-use super::likelihood::{Likeness, heights};
+use super::lanes::{FEW, ROWS, log_ratios};
+use super::likelihood::{ClassLikelihood, entry_log_ratios};
 use super::noise_model::Columns;
-use super::sample::Telling;
+use super::sample::Informative;
 use crate::dataset::Label;
 use crate::estimate::check::Tally;
-use crate::estimate::glance::{Glance, larger, smaller};
-use crate::estimate::probabilities::{Block, Number};
+use crate::estimate::math32::{larger, smaller};
+use crate::estimate::pass::Block;
+use crate::estimate::probabilities::Number;
+use crate::estimate::row::RowSummary;
 use crate::widest::{Work, widest};
 
-/// What judging needs to know of the model.
+/// The part of the model that judging needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Judge {
     classes: usize,
-    likeness: Likeness,
-    /// T with few classes, `[true][given]`: one class is looked up for many labels. Empty with many.
-    by_class: Vec<[f32; FEW]>,
-    /// T with many classes, `[given][true]`. Empty with few.
-    by_label: Vec<f32>,
+    likelihood: ClassLikelihood,
+    /// T with few classes, `[true][given]`: the rows side by side have different labels. Empty with many classes.
+    rows: Vec<[f32; FEW]>,
+    /// T with many classes, column after column: a row needs the column of its label. Empty with few classes.
+    columns: Vec<f32>,
 }
 
-/// What is seen of rows side by side.
-struct Seen<const L: usize> {
+/// Results for rows side by side.
+struct Results<const L: usize> {
     sums: [f32; L],
-    tops: [f32; L],
-    lows: [f32; L],
+    maxima: [f32; L],
+    minima: [f32; L],
     /// The first of the largest entries.
     choices: [u32; L],
     /// The probability that the given label is right.
     right: [f32; L],
-    /// The belief in the given label, beside 1 for the most believed class.
-    believed: [f32; L],
+    /// b of the given label; the largest b of a row is 1.
+    own: [f32; L],
 }
 
-/// Room for the work on rows side by side, `[class][row]`.
-struct Sheets<const L: usize> {
+/// Working memory for rows side by side, `[class][row]`.
+struct Lanes<const L: usize> {
     values: [[f32; L]; FEW],
-    heights: [[f32; L]; FEW],
-    tells: [[f32; L]; FEW],
-    beliefs: [[f32; L]; FEW],
+    log_ratios: [[f32; L]; FEW],
+    informative: [[f32; L]; FEW],
+    /// b_z at first, then b_z T[z][given].
+    joint: [[f32; L]; FEW],
 }
 
-impl<const L: usize> Sheets<L> {
+impl<const L: usize> Lanes<L> {
     fn new() -> Self {
         let empty = [[0.0; L]; FEW];
-        Self { values: empty, heights: empty, tells: empty, beliefs: empty }
+        Self { values: empty, log_ratios: empty, informative: empty, joint: empty }
     }
 }
 
-/// Room for the work on one row of many classes.
+/// Working memory for one row of many classes.
 #[derive(Default)]
-struct Room {
-    telling: Telling,
-    beliefs: Vec<f32>,
+struct Entries {
+    informative: Informative,
+    likelihoods: Vec<f32>,
 }
 
 impl Judge {
     /// A judge of rows of `classes` classes.
-    pub(crate) fn new(mut columns: Columns<'_>, classes: usize, likeness: Likeness) -> Self {
-        let (mut by_class, mut by_label) = (Vec::new(), Vec::new());
+    pub(crate) fn new(mut columns: Columns<'_>, classes: usize, likelihood: ClassLikelihood) -> Self {
+        let mut judge = Self { classes, likelihood, rows: Vec::new(), columns: Vec::new() };
         if classes <= FEW {
-            by_class = vec![[0.0; FEW]; classes];
+            judge.rows = vec![[0.0; FEW]; classes];
             for label in 0..classes {
-                by_class.iter_mut().zip(columns.of(label)).for_each(|(class, &part)| class[label] = part);
+                judge.rows.iter_mut().zip(columns.of(label)).for_each(|(row, &entry)| row[label] = entry);
             }
         } else {
-            by_label.reserve_exact(classes * classes);
-            (0..classes).for_each(|label| by_label.extend_from_slice(columns.of(label)));
+            judge.columns.reserve_exact(classes * classes);
+            (0..classes).for_each(|label| judge.columns.extend_from_slice(columns.of(label)));
         }
-        Self { classes, likeness, by_class, by_label }
+        judge
     }
 
     /// One row.
@@ -84,35 +88,35 @@ impl Judge {
     #[inline(always)]
     fn one<R: Number>(&self, row: &[R], label: Label) -> Verdict {
         if self.classes <= FEW {
-            let mut sheets = Sheets::<1>::new();
-            let seen = self.side_by_side(row, &[label], &mut sheets);
-            return sheets.verdict(&seen, 0, label, self.classes);
+            let mut lanes = Lanes::<1>::new();
+            let results = self.side_by_side(row, &[label], &mut lanes);
+            return lanes.verdict(&results, 0, label, self.classes);
         }
-        self.entries(row, label, Glance::of(row).top, &mut Room::default())
+        self.entries(row, label, RowSummary::of(row).max, &mut Entries::default())
     }
 
     #[inline(always)]
-    fn entries<R: Number>(&self, row: &[R], label: Label, top: f32, room: &mut Room) -> Verdict {
-        let Room { telling, beliefs } = room;
-        telling.find(row, label as usize, top);
-        let Telling { names, values, .. } = telling;
-        heights(values, self.classes);
-        self.likeness.of_entries(names, values, beliefs);
-        let column = &self.by_label[label as usize * self.classes..][..self.classes];
-        let (mut own, mut total, mut believed) = (0.0, 0.0, 0.0);
+    fn entries<R: Number>(&self, row: &[R], label: Label, max: f32, memory: &mut Entries) -> Verdict {
+        let Entries { informative, likelihoods } = memory;
+        informative.find(row, label as usize, max);
+        let Informative { names, values, .. } = informative;
+        entry_log_ratios(values, self.classes);
+        self.likelihood.of_entries(names, values, likelihoods);
+        let column = &self.columns[label as usize * self.classes..][..self.classes];
+        let (mut own, mut total, mut own_likelihood) = (0.0, 0.0, 0.0);
         let (mut best, mut suggested) = (-1.0, u32::from(label == 0));
-        for (&class, &belief) in names.iter().zip(&*beliefs) {
-            let weight = belief * column[class as usize];
-            total += weight;
+        for (&class, &b) in names.iter().zip(&*likelihoods) {
+            let joint = b * column[class as usize];
+            total += joint;
             if class == label {
-                (own, believed) = (weight, belief);
-            } else if weight > best {
-                (best, suggested) = (weight, class);
+                (own, own_likelihood) = (joint, b);
+            } else if joint > best {
+                (best, suggested) = (joint, class);
             }
         }
-        // Every weight can underflow only if the matrix says this label is never given: then it is wrong.
+        // The total underflows to 0 only if T says that this label is never given. Then it is wrong.
         let right = if total > 0.0 { own / total } else { 0.0 };
-        Verdict { right: f64::from(right), suggested, contradicted: believed < 1.0 }
+        Verdict { right: f64::from(right), suggested, contradicted: own_likelihood < 1.0 }
     }
 
     #[inline(always)]
@@ -120,68 +124,67 @@ impl Judge {
         &self,
         rows: &[R],
         labels: &[Label; L],
-        sheets: &mut Sheets<L>,
-    ) -> Seen<L> {
+        lanes: &mut Lanes<L>,
+    ) -> Results<L> {
         let classes = self.classes;
-        let values = &mut sheets.values[..classes];
+        let values = &mut lanes.values[..classes];
         for (class, values) in values.iter_mut().enumerate() {
             for (lane, value) in values.iter_mut().enumerate() {
                 *value = rows[lane * classes + class].narrow();
             }
         }
-        let (mut sums, mut tops, mut lows, mut choices) = (values[0], values[0], values[0], [0; L]);
+        let (mut sums, mut maxima, mut minima, mut choices) = (values[0], values[0], values[0], [0; L]);
         for (class, values) in values.iter().enumerate().skip(1) {
             for lane in 0..L {
                 sums[lane] += values[lane];
-                lows[lane] = smaller(lows[lane], values[lane]);
-                choices[lane] = if values[lane] > tops[lane] { class as u32 } else { choices[lane] };
-                tops[lane] = larger(tops[lane], values[lane]);
+                minima[lane] = smaller(minima[lane], values[lane]);
+                choices[lane] = if values[lane] > maxima[lane] { class as u32 } else { choices[lane] };
+                maxima[lane] = larger(maxima[lane], values[lane]);
             }
         }
-        let (heights, tells) = (&mut sheets.heights[..classes], &mut sheets.tells[..classes]);
-        tell(values, &tops, labels, heights, tells);
-        let beliefs = &mut sheets.beliefs[..classes];
-        self.likeness.of_sheet(heights, tells, beliefs);
-        let (mut totals, mut own, mut believed) = ([0.0; L], [0.0; L], [0.0; L]);
+        let (ratios, informative) = (&mut lanes.log_ratios[..classes], &mut lanes.informative[..classes]);
+        log_ratios(values, &maxima, labels, ratios, informative);
+        let joint = &mut lanes.joint[..classes];
+        self.likelihood.of_lanes(ratios, informative, joint);
+        let (mut totals, mut own, mut own_joint) = ([0.0; L], [0.0; L], [0.0; L]);
         for lane in 0..L {
             let label = labels[lane] as usize % FEW;
             if label < classes {
-                believed[lane] = beliefs[label][lane];
-                own[lane] = believed[lane] * self.by_class[label][label];
+                own[lane] = joint[label][lane];
+                own_joint[lane] = own[lane] * self.rows[label][label];
             }
         }
-        for (beliefs, given) in beliefs.iter_mut().zip(&self.by_class) {
-            // Looked up on its own, so that the rest stays side by side.
-            let mut likely = [0.0; L];
+        for (joint, row) in joint.iter_mut().zip(&self.rows) {
+            // A loop of its own, because table look-ups are not vectorised.
+            let mut t = [0.0; L];
             for lane in 0..L {
-                likely[lane] = given[labels[lane] as usize % FEW];
+                t[lane] = row[labels[lane] as usize % FEW];
             }
             for lane in 0..L {
-                beliefs[lane] *= likely[lane];
-                totals[lane] += beliefs[lane];
+                joint[lane] *= t[lane];
+                totals[lane] += joint[lane];
             }
         }
         let mut right = [0.0; L];
         for lane in 0..L {
-            // As with many classes: nothing likely at all means wrong.
-            right[lane] = if totals[lane] > 0.0 { own[lane] / totals[lane] } else { 0.0 };
+            // As in `entries`: a total of 0 means wrong.
+            right[lane] = if totals[lane] > 0.0 { own_joint[lane] / totals[lane] } else { 0.0 };
         }
-        Seen { sums, tops, lows, choices, right, believed }
+        Results { sums, maxima, minima, choices, right, own }
     }
 }
 
-impl<const L: usize> Sheets<L> {
-    /// All that is seen of one row.
+impl<const L: usize> Lanes<L> {
+    /// The verdict on the row in `lane`: the likeliest other class is the one with the largest b_z T[z][given].
     #[inline(always)]
-    fn verdict(&self, seen: &Seen<L>, lane: usize, label: Label, classes: usize) -> Verdict {
-        // What is left of the beliefs, times T, says what the label should be.
+    fn verdict(&self, results: &Results<L>, lane: usize, label: Label, classes: usize) -> Verdict {
         let (mut best, mut suggested) = (-1.0, u32::from(label == 0));
-        for (class, weights) in (0..).zip(&self.beliefs[..classes]) {
-            if class != label && weights[lane] > best {
-                (best, suggested) = (weights[lane], class);
+        for (class, joint) in (0..).zip(&self.joint[..classes]) {
+            if class != label && joint[lane] > best {
+                (best, suggested) = (joint[lane], class);
             }
         }
-        Verdict { right: f64::from(seen.right[lane]), suggested, contradicted: seen.believed[lane] < 1.0 }
+        Verdict { right: f64::from(results.right[lane]), suggested, contradicted: results.own[lane] < 1.0 }
     }
 }
 
@@ -200,8 +203,8 @@ impl<R: Number> Work for JudgeRow<'_, R> {
     }
 }
 
-/// One block of rows: counted, judged, and those whose labels are at most `cut` likely to be right shown to `look` with the
-/// verdict. `run` gives the expected number of wrong labels.
+/// Counts and judges one block of rows. `look` gets the rows whose labels are at most `cut` likely to be right. `run` returns
+/// the expected number of wrong labels.
 pub(crate) struct JudgeBlock<'a, R, L> {
     pub(crate) judge: &'a Judge,
     pub(crate) block: &'a Block<'a, R>,
@@ -223,60 +226,63 @@ impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
     #[inline(always)]
     fn few_classes(&mut self) -> f64 {
         let (classes, block) = (self.judge.classes, self.block);
-        let height = classes * ROWS;
-        let (mut sheets, mut wrong) = (Sheets::new(), [0.0; ROWS]);
+        let size = classes * ROWS;
+        let (mut lanes, mut wrong) = (Lanes::new(), [0.0; ROWS]);
         let (groups, rest) = block.given.as_chunks::<ROWS>();
-        for (number, labels) in groups.iter().enumerate() {
-            let rows = &block.values[number * height..][..height];
-            let seen = self.judge.side_by_side(rows, labels, &mut sheets);
-            self.take(block.first + number * ROWS, labels, rows, &seen, &sheets);
-            wrong.iter_mut().zip(seen.right).for_each(|(wrong, right)| *wrong += 1.0 - right);
+        for (group, labels) in groups.iter().enumerate() {
+            let rows = &block.values[group * size..][..size];
+            let results = self.judge.side_by_side(rows, labels, &mut lanes);
+            self.take(block.first + group * ROWS, labels, rows, &results, &lanes);
+            wrong.iter_mut().zip(results.right).for_each(|(wrong, right)| *wrong += 1.0 - right);
         }
         let mut wrong: f64 = wrong.iter().map(|&wrong| f64::from(wrong)).sum();
         if !rest.is_empty() {
-            // The first of the last rows again and again, so that there are eight; only `rest.len()` are taken.
+            // The last group is filled up to eight with copies of its first row, whose results are not used.
             let from = groups.len() * ROWS;
             let mut labels = [rest[0]; ROWS];
             labels[..rest.len()].copy_from_slice(rest);
-            let mut rows = Vec::with_capacity(height);
+            let mut rows = Vec::with_capacity(size);
             rows.extend_from_slice(&block.values[from * classes..]);
-            while rows.len() < height {
+            while rows.len() < size {
                 rows.extend_from_slice(&block.values[from * classes..][..classes]);
             }
-            let seen = self.judge.side_by_side(&rows, &labels, &mut sheets);
-            self.take(block.first + from, rest, &rows, &seen, &sheets);
-            wrong += seen.right[..rest.len()].iter().map(|&right| f64::from(1.0 - right)).sum::<f64>();
+            let results = self.judge.side_by_side(&rows, &labels, &mut lanes);
+            self.take(block.first + from, rest, &rows, &results, &lanes);
+            wrong += results.right[..rest.len()].iter().map(|&right| f64::from(1.0 - right)).sum::<f64>();
         }
         wrong
     }
 
     #[inline(always)]
-    fn take(&mut self, first: usize, labels: &[Label], rows: &[R], seen: &Seen<ROWS>, sheets: &Sheets<ROWS>) {
+    fn take(&mut self, first: usize, labels: &[Label], rows: &[R], results: &Results<ROWS>, lanes: &Lanes<ROWS>) {
         let classes = self.judge.classes;
         for (lane, &label) in labels.iter().enumerate() {
             let row = &rows[lane * classes..][..classes];
-            let glance = Glance { sum: seen.sums[lane], top: seen.tops[lane], low: seen.lows[lane] };
-            // Numbers of 64 bits may be equal in 32 bits only.
+            // 64-bit numbers that differ may be equal in 32 bits, so their first choice is found again.
             match R::NARROW {
-                true => self.tally.count(first + lane, label, row, glance, seen.choices[lane] == label),
+                true => {
+                    let (sum, max, min) = (results.sums[lane], results.maxima[lane], results.minima[lane]);
+                    let agrees = results.choices[lane] == label;
+                    self.tally.count(first + lane, label, row, RowSummary { sum, max, min }, agrees);
+                }
                 false => _ = self.tally.add(first + lane, label, row),
             }
-            if seen.right[lane] <= self.cut {
-                (self.look)(first + lane, label, row, sheets.verdict(seen, lane, label, classes));
+            if results.right[lane] <= self.cut {
+                (self.look)(first + lane, label, row, lanes.verdict(results, lane, label, classes));
             }
         }
     }
 
     #[inline(always)]
     fn many_classes(&mut self) -> f64 {
-        let (mut room, mut wrong) = (Room::default(), 0.0);
+        let (mut memory, mut wrong) = (Entries::default(), 0.0);
         for (index, label, row) in self.block.rows() {
-            let (glance, _) = self.tally.add(index, label, row);
-            // The tally keeps what is wrong with such a label.
+            let (summary, _) = self.tally.add(index, label, row);
+            // The tally remembers labels outside 0..K for the error message.
             if label as usize >= row.len() {
                 continue;
             }
-            let verdict = self.judge.entries(row, label, glance.top, &mut room);
+            let verdict = self.judge.entries(row, label, summary.max, &mut memory);
             wrong += 1.0 - verdict.right;
             if verdict.right <= f64::from(self.cut) {
                 (self.look)(index, label, row, verdict);
@@ -336,32 +342,32 @@ mod tests {
     /// The formulas of `posterior` and `likelihood.rs`, in 64 bits and without lanes.
     #[test]
     fn the_judgement_is_what_the_formulas_say() {
-        use crate::estimate::posterior::{likelihood::FLOOR, noise_model::Noise};
+        use crate::estimate::posterior::{likelihood::FLOOR, noise_model::NoiseModel};
         let classes = 4;
         let (probs, given) = case(500, classes);
         let prototypes: Vec<f64> = (0..16).map(|place| if place / 4 == place % 4 { 0.7 } else { 0.1 }).collect();
-        let likely = |given: usize, class: usize| if given == class { 0.85 } else { 0.05 };
-        let noise = Noise::even(classes, 0.15);
+        let transition = |class: usize, given: usize| if given == class { 0.85 } else { 0.05 };
+        let noise = NoiseModel::symmetric(classes, 0.15);
         let (share, sharpness) = (0.5, 2.5);
-        let judge = Judge::new(noise.columns(), classes, Likeness::new(&prototypes, share, sharpness, classes));
+        let judge = Judge::new(noise.columns(), classes, ClassLikelihood::new(&prototypes, share, sharpness, classes));
         for (row, &label) in probs.chunks_exact(classes).zip(&given) {
-            // Rows with negligible entries are the subject of another test.
+            // Another test covers rows with negligible entries.
             if row.iter().any(|&p| p < 2e-3) {
                 continue;
             }
-            let belief = |class: usize| {
+            let b = |class: usize| {
                 let mixed = |s: usize| share * prototypes[class * 4 + s] + if s == class { 1.0 - share } else { 0.0 };
-                let far: f64 = (0..4).map(|s| mixed(s) * (mixed(s) / (f64::from(row[s]) + FLOOR)).ln()).sum();
-                (-sharpness * far).exp()
+                let divergence: f64 = (0..4).map(|s| mixed(s) * (mixed(s) / (f64::from(row[s]) + FLOOR)).ln()).sum();
+                (-sharpness * divergence).exp()
             };
-            let weight = |class: usize| belief(class) * likely(label as usize, class);
-            let right = weight(label as usize) / (0..4).map(weight).sum::<f64>();
+            let joint = |class: usize| b(class) * transition(class, label as usize);
+            let right = joint(label as usize) / (0..4).map(joint).sum::<f64>();
             let got = judge.row(row, label);
             assert!((got.right - right).abs() < 1e-5 * right.max(1e-3), "{} {right}", got.right);
             let others = (0..4).filter(|&class| class != label as usize);
-            let best = others.max_by(|&a, &b| weight(a).total_cmp(&weight(b))).unwrap();
+            let best = others.max_by(|&x, &y| joint(x).total_cmp(&joint(y))).unwrap();
             assert_eq!(got.suggested as usize, best);
-            assert_eq!(got.contradicted, (0..4).any(|class| belief(class) > belief(label as usize)));
+            assert_eq!(got.contradicted, (0..4).any(|class| b(class) > b(label as usize)));
         }
     }
 }

@@ -1,32 +1,34 @@
-//! The default estimate: how likely is each given label wrong, after all that the data say about the noise?
+//! The default estimate: for each row, the posterior probability that its given label is wrong.
 //!
-//! What a classifier says about a row is turned into a belief b about its **true** class: how much does the row look like
-//! rows of each class (`likelihood.rs`)? The given label is a draw from that class's row of the transition
-//! matrix:
+//! The classifier's answer p(x) gives a likelihood b_z(x) for each **true** class z (`likelihood.rs`). The given label is a draw
+//! from row z of the transition matrix T:
 //!
 //! ```text
 //! P(given = y | x) = Σ_z b_z(x) T[z][y]          P(label right | x, y) = b_y T[y][y] / Σ_z b_z T[z][y]
 //! ```
 //!
-//! `T` and the prototypes are fitted by expectation maximisation; the sharpness c of the beliefs, and whether rows look
-//! wholly or half like their class's prototype, are those that make the given labels likeliest.
+//! with b normalised to sum 1. T and the prototypes are fitted by expectation maximisation (`em.rs`). The sharpness c and the
+//! prototype share λ are those with the largest likelihood of the given labels.
 //!
-//! That alone is too modest. A classifier that says (0.6, 0.4) of every row may be unsure of every row, or sure of all and
-//! taught by labels of which 40 % are wrong: to the likelihood it is the same. Two things settle it.
+//! The likelihood alone underrates the noise. A classifier that answers (0.6, 0.4) for every row may be unsure of every row,
+//! or sure of all and trained on labels of which 40 % are wrong: both have the same likelihood. Two assumptions decide.
 //!
-//! 1. **Some rows are beyond doubt.** In every data set worth labelling there are easy rows. If the classifier seems to be
-//!    sure of none, it is the labels that are unsure: beliefs are sharpened until the surest fifth of the rows is 99 % sure.
-//! 2. **People err on hard rows**, where a classifier taught by them is unsure too. If easy rows have fewer wrong labels
-//!    than others, beliefs are sharpened once more (`sharpening.rs`).
+//! 1. **Some rows are easy.** Every data set worth labelling has rows that nobody doubts. If the model is sure of no row, the
+//!    doubt comes from the labels: sharpness is raised until the surest fifth of the rows is 99 % sure.
+//! 2. **People err on hard rows**, where a classifier trained on their labels is unsure, too. If easy rows have fewer wrong
+//!    labels than others, sharpness is raised once more (`sharpening.rs`).
 //!
-//! The spread between the likeliest sharpness and seven times the one at which easy rows are beyond doubt is the interval that
-//! is reported. How this was found, and how it did on sets it was not chosen on: `results/estimate/`.
+//! The reported interval reaches from the rate at the likeliest sharpness to the rate at seven times the sharpness of step 1.
+//! How these choices were made, and how they did on data sets they were not made on: `results/estimate/`.
 
+mod e_step;
 mod em;
-pub(crate) mod judge;
+mod inputs;
+mod judge;
 mod lanes;
 mod likelihood;
 mod noise_model;
+mod row_posterior;
 pub(crate) mod sample;
 mod sharpening;
 
@@ -34,43 +36,45 @@ use crate::dataset::Label;
 use crate::error::Result;
 use crate::estimate::Estimate;
 use crate::estimate::check::{Overview, Tally};
-use crate::estimate::probabilities::{Number, Probabilities, fold};
+use crate::estimate::pass::fold;
+use crate::estimate::probabilities::{Number, Probabilities};
 use crate::noise::Transition;
 use crate::widest::widest;
-use em::{Fitting, Sight, Step};
+use em::{Em, EmFit};
 use judge::{Judge, JudgeBlock};
 use lanes::FEW;
 use likelihood::MOST_CLASSES;
-use noise_model::Noise;
+use noise_model::NoiseModel;
+use row_posterior::RowPosterior;
 use sample::{Rows, Sample};
-use sharpening::{UNTOLD, boldness};
 
-/// Rows the search goes through, rows the last fit goes through, and at least so many of a class.
-const SEARCHED: usize = 4000;
-const FITTED: usize = 10_000;
+/// Rows used by the search, rows used by the last fit, and at least this many rows per class.
+const SEARCH_ROWS: usize = 4000;
+const FIT_ROWS: usize = 10_000;
 const LEAST_PER_CLASS: usize = 6;
-/// Sharpnesses tried: 1.8 · 1.5^i, i from −3 to 4.
+/// The grid of the search: 1.8 · 1.5^i, i from −3 to 4.
 const SHARPNESSES: [f64; 8] = [0.533, 0.8, 1.2, 1.8, 2.7, 4.05, 6.075, 9.1125];
-/// Steps of expectation maximisation at one sharpness, and when it begins near its end.
-const TURNS: usize = 8;
-const FEW_TURNS: usize = 5;
+const GRID_RATIO: f64 = 1.5;
+/// EM steps at one sharpness, and when EM starts near its end.
+const STEPS: usize = 8;
+const FEW_STEPS: usize = 5;
 const MOST_SHARPNESS: f64 = 60.0;
-/// The part of rows that is beyond doubt, and how sure of its class it is.
+/// The part of the rows that is easy, and how sure the model must be of them.
 const EASY: f64 = 0.2;
-const BEYOND_DOUBT: f64 = 0.99;
-/// Sharpening on the way there, per step and at most.
+const EASY_CONFIDENCE: f64 = 0.99;
+/// On the way there, sharpness grows by this factor, at most this many times.
 const STRIDE: f64 = 1.3;
-const STRIDES: usize = 9;
-/// Prototypes with which the surest rows are less sure than this are worth nothing.
-const TOLD_APART: f64 = 0.7;
-/// Sharpening at the upper end of the interval.
-const MOST_BOLD: f64 = 7.0;
+const MOST_STRIDES: usize = 9;
+/// Prototypes are useless if the model is less sure of the easy rows than this.
+const LEAST_CONFIDENCE: f64 = 0.7;
+/// The factor on the sharpness at the upper end of the interval.
+const UPPER_FACTOR: f64 = 7.0;
 
 /// The fitted model.
 #[derive(Clone, Debug)]
 pub struct Posterior {
     sharpness: f64,
-    noise: Noise,
+    noise: NoiseModel,
     judge: Judge,
     cut: f64,
     uniform_rate: f64,
@@ -90,7 +94,7 @@ pub struct Verdict {
 }
 
 impl Posterior {
-    /// Fits the model: one pass over the rows and some work on a part of them.
+    /// Fits the model: one pass over the rows, then work on a sample of them.
     ///
     /// # Errors
     /// Rows that cannot be read.
@@ -102,42 +106,42 @@ impl Posterior {
     pub(crate) fn of(sample: &Sample) -> Self {
         let Sample { rows, overview } = sample;
         let classes = rows.len();
-        let thin = thinned(rows, SEARCHED);
-        let part = Fitting::new(&thin);
-        let start = part.start();
-        let Found { share, sharpness, step } = search(&part, &start, classes);
-        let modest = part.settled(&step.noise, share, sharpness, TURNS);
-        let (sharpness, noise) = anchored(&part, &start, &modest.noise, share, sharpness);
-        let uniform = part.settled(&noise, share, sharpness, FEW_TURNS);
-        // With many classes the easy rows of each are too few to tell.
-        let boldness = match classes <= FEW {
+        let few = thinned(rows, SEARCH_ROWS);
+        let em = Em::new(&few);
+        let start = em.start();
+        let Peak { share, sharpness, fit } = search(&em, &start, classes);
+        let likeliest = em.run(&fit.noise, share, sharpness, STEPS);
+        let (sharpness, noise) = make_easy_rows_sure(&em, &start, &likeliest.noise, share, sharpness);
+        let uniform = em.run(&noise, share, sharpness, FEW_STEPS);
+        // With many classes each has too few easy rows to compare.
+        let factor = match classes <= FEW {
             true => {
-                let twice = part.settled(&noise, share, (2.0 * sharpness).min(MOST_SHARPNESS), FEW_TURNS).rate;
-                let sights = part.sights(&uniform.noise, share, sharpness);
-                boldness(sights, twice / uniform.rate.max(f64::MIN_POSITIVE))
+                let twice = em.run(&noise, share, (2.0 * sharpness).min(MOST_SHARPNESS), FEW_STEPS).rate;
+                let rows = em.row_posteriors(&uniform.noise, share, sharpness);
+                sharpening::factor(rows, twice / uniform.rate.max(f64::MIN_POSITIVE))
             }
-            false => UNTOLD,
+            false => sharpening::UNKNOWN,
         };
-        let boldest = (sharpness * MOST_BOLD).min(MOST_SHARPNESS);
-        let sharpness = (sharpness * boldness).min(MOST_SHARPNESS);
-        let rows = thinned(rows, FITTED);
-        let whole = Fitting::new(&rows);
-        let (bold, step) = rayon::join(
-            || part.settled(&noise, share, boldest, TURNS),
-            || whole.settled(&noise, share, sharpness, FEW_TURNS),
+        let upper_sharpness = (sharpness * UPPER_FACTOR).min(MOST_SHARPNESS);
+        let sharpness = (sharpness * factor).min(MOST_SHARPNESS);
+        let rows = thinned(rows, FIT_ROWS);
+        let last = Em::new(&rows);
+        let (upper, fit) = rayon::join(
+            || em.run(&noise, share, upper_sharpness, STEPS),
+            || last.run(&noise, share, sharpness, FEW_STEPS),
         );
-        let Step { noise, rate, .. } = step;
-        let cut = best_cut(whole.sights(&noise, share, sharpness));
-        // What drawing other rows from the same source would change.
-        let luck = 2.0 * (rate * (1.0 - rate) / overview.rows as f64).sqrt();
+        let EmFit { noise, rate, .. } = fit;
+        let cut = best_cut(last.row_posteriors(&noise, share, sharpness));
+        // Two standard errors: what another sample from the same source would change.
+        let spread = 2.0 * (rate * (1.0 - rate) / overview.rows as f64).sqrt();
         Self {
             sharpness,
-            judge: Judge::new(noise.columns(), classes, noise.likeness(share, sharpness)),
+            judge: Judge::new(noise.columns(), classes, noise.likelihood(share, sharpness)),
             noise,
             cut,
             uniform_rate: uniform.rate,
-            low: (modest.rate.min(rate) - luck).max(0.0),
-            high: (bold.rate.max(rate) + luck).min(1.0),
+            low: (likeliest.rate.min(rate) - spread).max(0.0),
+            high: (upper.rate.max(rate) + spread).min(1.0),
         }
     }
 
@@ -198,18 +202,17 @@ impl Posterior {
         self.cut
     }
 
-    /// c: how sharply rows are told apart.
+    /// c.
     pub fn sharpness(&self) -> f64 {
         self.sharpness
     }
 
-    /// The noise rate lies in here, as far as probabilities alone can tell.
+    /// Where the noise rate lies, as far as probabilities alone can tell.
     pub fn interval(&self) -> (f64, f64) {
         (self.low, self.high)
     }
 
-    /// The noise rate before beliefs are sharpened for what people get wrong: noise that strikes easy rows as well as hard
-    /// ones, and no more.
+    /// The rate of noise that does not depend on difficulty: without the additional mistakes people make on hard rows.
     pub fn uniform_rate(&self) -> f64 {
         self.uniform_rate
     }
@@ -220,112 +223,123 @@ impl Posterior {
     }
 }
 
-/// The likeliest share λ and sharpness c, and what was fitted with them.
-struct Found {
+/// The prototype share λ and sharpness c with the largest likelihood, and the fit there.
+struct Peak {
     share: f64,
     sharpness: f64,
-    step: Step,
+    fit: EmFit,
 }
 
-/// The best of every second sharpness, then of its neighbours, for half and for whole prototypes. The likelihood can have
-/// one peak for an unsure classifier and one for wrong labels: the lower one must not be climbed by mistake.
-fn search(part: &Fitting<'_>, start: &Noise, classes: usize) -> Found {
-    // Without prototypes only T is learnt, and soon.
-    let turns = if classes > MOST_CLASSES { FEW_TURNS } else { TURNS };
-    let climbed = |share: f64| {
-        let mut steps: [Option<Step>; SHARPNESSES.len()] = [const { None }; SHARPNESSES.len()];
-        let mut climb =
-            |at: usize| steps[at].get_or_insert_with(|| part.settled(start, share, SHARPNESSES[at], turns)).likelihood;
+/// Finds the peak of the likelihood on the grid: every second sharpness first, then uphill from the best of them, with λ = ½ and
+/// λ = 1. The likelihood can have two peaks, one for an unsure classifier and one for wrong labels, so climbing from a single
+/// point could end on the lower one.
+fn search(em: &Em<'_>, start: &NoiseModel, classes: usize) -> Peak {
+    // Without prototypes only T is learnt, which takes fewer steps.
+    let steps = if classes > MOST_CLASSES { FEW_STEPS } else { STEPS };
+    let peak_of = |share: f64| {
+        let mut fits: [Option<EmFit>; SHARPNESSES.len()] = [const { None }; SHARPNESSES.len()];
+        let mut likelihood =
+            |at: usize| fits[at].get_or_insert_with(|| em.run(start, share, SHARPNESSES[at], steps)).log_likelihood;
         let mut at = 1;
         for place in (3..SHARPNESSES.len()).step_by(2) {
-            if climb(place) > climb(at) {
+            if likelihood(place) > likelihood(at) {
                 at = place;
             }
         }
         loop {
-            let here = climb(at);
-            if at + 1 < SHARPNESSES.len() && climb(at + 1) > here {
+            let here = likelihood(at);
+            if at + 1 < SHARPNESSES.len() && likelihood(at + 1) > here {
                 at += 1;
-            } else if at > 0 && climb(at - 1) > here {
+            } else if at > 0 && likelihood(at - 1) > here {
                 at -= 1;
             } else {
                 break;
             }
         }
-        let sharpness = SHARPNESSES[at] * between(&steps, at);
-        let step = steps[at].take().unwrap_or_else(|| part.settled(start, share, sharpness, turns));
-        Found { share, sharpness, step }
+        let sharpness = SHARPNESSES[at] * parabola_peak(&fits, at);
+        let fit = fits[at].take().unwrap_or_else(|| em.run(start, share, sharpness, steps));
+        Peak { share, sharpness, fit }
     };
     if classes > MOST_CLASSES {
-        return climbed(0.0);
+        return peak_of(0.0);
     }
-    let (half, whole) = rayon::join(|| climbed(0.5), || climbed(1.0));
-    // Two classes that are each taken for the other may end with the same prototype, and then nothing tells them apart.
-    let told_apart =
-        |found: &Found| least_sure(part.sights(&found.step.noise, found.share, found.sharpness), EASY) > TOLD_APART;
-    if whole.step.likelihood > half.step.likelihood && told_apart(&whole) { whole } else { half }
+    let (half, whole) = rayon::join(|| peak_of(0.5), || peak_of(1.0));
+    // With λ = 1 two classes that are often confused may get the same prototype, and then the model is sure of neither.
+    let is_sure = |peak: &Peak| {
+        let rows = em.row_posteriors(&peak.fit.noise, peak.share, peak.sharpness);
+        confidence_of_surest(rows, EASY) > LEAST_CONFIDENCE
+    };
+    if whole.fit.log_likelihood > half.fit.log_likelihood && is_sure(&whole) { whole } else { half }
 }
 
-/// Where between the sharpnesses the peak is, by a parabola: a factor.
-fn between(tried: &[Option<Step>], at: usize) -> f64 {
-    let like = |at: usize| tried.get(at).and_then(Option::as_ref).map(|step| step.likelihood);
-    let (Some(left), Some(middle), Some(right)) = (at.checked_sub(1).and_then(like), like(at), like(at + 1)) else {
+/// Where the peak lies between the grid points, by a parabola through three of them: a factor on the sharpness.
+fn parabola_peak(fits: &[Option<EmFit>], at: usize) -> f64 {
+    let likelihood = |at: usize| fits.get(at).and_then(Option::as_ref).map(|fit| fit.log_likelihood);
+    let (Some(left), Some(middle), Some(right)) =
+        (at.checked_sub(1).and_then(likelihood), likelihood(at), likelihood(at + 1))
+    else {
         return 1.0;
     };
     let bend = left - 2.0 * middle + right;
-    if bend < 0.0 { 1.5f64.powf((0.5 * (left - right) / bend).clamp(-0.5, 0.5)) } else { 1.0 }
+    if bend < 0.0 { GRID_RATIO.powf((0.5 * (left - right) / bend).clamp(-0.5, 0.5)) } else { 1.0 }
 }
 
-/// Sharpens until the easy rows are beyond doubt: every time from the start, as a matrix that has become the identity would
-/// not find its way back.
-fn anchored(part: &Fitting<'_>, start: &Noise, noise: &Noise, share: f64, sharpness: f64) -> (f64, Noise) {
-    let doubt = |noise: &Noise, sharpness: f64| 1.0 - least_sure(part.sights(noise, share, sharpness), EASY);
+/// Raises the sharpness until the model is sure of the easy rows. EM restarts each time: it cannot leave T = I.
+fn make_easy_rows_sure(
+    em: &Em<'_>,
+    start: &NoiseModel,
+    noise: &NoiseModel,
+    share: f64,
+    sharpness: f64,
+) -> (f64, NoiseModel) {
+    let doubt_at = |noise: &NoiseModel, sharpness: f64| {
+        1.0 - confidence_of_surest(em.row_posteriors(noise, share, sharpness), EASY)
+    };
     let (mut sharpness, mut noise) = (sharpness, noise.clone());
-    let mut left = doubt(&noise, sharpness);
-    for _ in 0..STRIDES {
-        if left <= 1.0 - BEYOND_DOUBT || sharpness >= MOST_SHARPNESS {
+    let mut doubt = doubt_at(&noise, sharpness);
+    for _ in 0..MOST_STRIDES {
+        if doubt <= 1.0 - EASY_CONFIDENCE || sharpness >= MOST_SHARPNESS {
             break;
         }
-        let next = part.settled(start, share, sharpness * STRIDE, TURNS).noise;
-        let less = doubt(&next, sharpness * STRIDE);
-        // Doubt falls about exponentially: the last stride goes only as far as it must.
-        let wanted = (left.ln() - (1.0 - BEYOND_DOUBT).ln()) / (left.ln() - less.max(1e-300).ln());
-        let stride = if less < left { wanted.clamp(0.0, 1.0) } else { 1.0 };
-        (sharpness, noise, left) = (sharpness * STRIDE.powf(stride), next, less);
+        let next = em.run(start, share, sharpness * STRIDE, STEPS).noise;
+        let less = doubt_at(&next, sharpness * STRIDE);
+        // Doubt falls about exponentially, so the last stride is shortened by interpolating its logarithm.
+        let wanted = (doubt.ln() - (1.0 - EASY_CONFIDENCE).ln()) / (doubt.ln() - less.max(1e-300).ln());
+        let stride = if less < doubt { wanted.clamp(0.0, 1.0) } else { 1.0 };
+        (sharpness, noise, doubt) = (sharpness * STRIDE.powf(stride), next, less);
     }
     (sharpness, noise)
 }
 
-/// Every few rows of each label, about as many as are `wanted`.
+/// Every n-th row of each label, about `wanted` in all.
 fn thinned(rows: &[Rows], wanted: usize) -> Vec<Rows> {
     let all: usize = rows.iter().map(Rows::len).sum();
     let every = |rows: &Rows| (all / wanted).min(rows.len() / LEAST_PER_CLASS).max(1);
     rows.iter().map(|rows| rows.thinned(every(rows))).collect()
 }
 
-/// How sure of their class the surest rows are: all but `part` of the rows are at most this sure.
-fn least_sure(mut sights: Vec<Sight>, part: f64) -> f64 {
-    sights.sort_unstable_by(|a, b| b.sure.total_cmp(&a.sure));
-    let mut left = part * sights.iter().map(|sight| sight.weight).sum::<f64>();
-    for sight in &sights {
-        left -= sight.weight;
+/// The confidence that a `part` of the rows reaches or exceeds: an upper quantile.
+fn confidence_of_surest(mut rows: Vec<RowPosterior>, part: f64) -> f64 {
+    rows.sort_unstable_by(|a, b| b.confidence.total_cmp(&a.confidence));
+    let mut left = part * rows.iter().map(|row| row.weight).sum::<f64>();
+    for row in &rows {
+        left -= row.weight;
         if left <= 0.0 {
-            return sight.sure;
+            return row.confidence;
         }
     }
-    sights.last().map_or(1.0, |last| last.sure)
+    rows.last().map_or(1.0, |last| last.confidence)
 }
 
-/// Labels up to this probability of being right are suspects, so that the expected F1, 2 · hits / (suspects + wrong), is
-/// largest.
-fn best_cut(mut sights: Vec<Sight>) -> f64 {
-    sights.sort_unstable_by(|a, b| a.right.total_cmp(&b.right));
-    let expected: f64 = sights.iter().map(|sight| (1.0 - sight.right) * sight.weight).sum();
+/// The cut on the probability of being right with the largest expected F1 = 2 · hits / (suspects + wrong).
+fn best_cut(mut rows: Vec<RowPosterior>) -> f64 {
+    rows.sort_unstable_by(|a, b| a.right.total_cmp(&b.right));
+    let wrong: f64 = rows.iter().map(|row| (1.0 - row.right) * row.weight).sum();
     let (mut hits, mut suspects, mut best, mut cut) = (0.0, 0.0, 0.0, 0.0);
-    for Sight { right, weight, .. } in sights {
+    for RowPosterior { right, weight, .. } in rows {
         hits += (1.0 - right) * weight;
         suspects += weight;
-        let f1 = 2.0 * hits / (suspects + expected);
+        let f1 = 2.0 * hits / (suspects + wrong);
         if f1 > best {
             (best, cut) = (f1, right);
         }

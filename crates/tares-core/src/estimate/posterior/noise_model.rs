@@ -1,60 +1,65 @@
-//! The noise while it is fitted: which class is taken for which, and what each looks like.
+//! The noise model that EM fits: the transition matrix T and the prototypes M.
 //!
-//! K classes have K² kinds of labels, of which drawn rows show few when K is large. Those that were seen are kept one by one; all
-//! others share what is believed of mistakes in general.
+//! T has K² entries. With many classes the drawn rows show only a few of the K² pairs (true, given); those are stored one
+//! by one, and all other entries of a row of T share one value.
 
-use super::likelihood::Likeness;
+use super::likelihood::ClassLikelihood;
 
-/// Drawn rows' worth of belief, per class and for each other class, that its labels are mistaken as all labels are: with many
-/// classes most kinds of mistakes are in no drawn row, and still happen.
-const PER_KIND: f64 = 0.1;
-/// The rate of mistakes that is thought possible even if none was seen.
+/// Pseudo-count per (true, given) pair, in drawn rows, so that unseen mistakes keep some probability. Each class's
+/// pseudo-counts are spread like the labels of all classes together.
+const PSEUDO_COUNT: f64 = 0.1;
+/// The pseudo-counts assume at least this noise rate.
 const LEAST_RATE: f64 = 0.01;
-/// Drawn rows' worth of belief that a class looks like itself.
-const TRUST: f64 = 1.0;
-/// What is fitted.
+/// Pseudo-count, in drawn rows, of each prototype at its own class.
+const OWN_PSEUDO_COUNT: f64 = 1.0;
+/// How far T is moved towards the uniform distribution before EM begins at another sharpness.
+const SMOOTHING: f64 = 0.02;
+
+/// The stored entries of one column of T, or of a matrix of counts: (true class, value), ascending by class.
+pub(crate) type Column = Vec<(u32, f64)>;
+
+/// T and M.
 #[derive(Clone, Debug)]
-pub(crate) struct Noise {
-    /// T of the kinds of labels that were seen: (true class, T) per given label, in the order of the true classes. With many
-    /// classes these are few; the right label is always among them.
-    kinds: Vec<Vec<(u32, f64)>>,
-    /// T of all others, per true class.
+pub(crate) struct NoiseModel {
+    /// For each given label, the stored part of its column of T. The diagonal is always stored.
+    columns: Vec<Column>,
+    /// For each true class, the value of all entries of T that are not stored.
     unseen: Vec<f64>,
-    /// M, `[true][shown]`; empty with more than `MOST_CLASSES`.
+    /// M, `[true][predicted]`; empty with more than `MOST_CLASSES` classes.
     pub(crate) prototypes: Vec<f64>,
 }
 
-/// Noise that was learnt from rows.
-pub(crate) struct Learnt {
-    pub(crate) noise: Noise,
-    /// How many rows of the data they stand for.
+/// What the M-step gives.
+pub(crate) struct MStep {
+    pub(crate) noise: NoiseModel,
+    /// The number of rows of the data that the drawn rows stand for.
     pub(crate) rows: f64,
-    /// The part of wrong labels.
+    /// The part of wrong labels among them.
     pub(crate) rate: f64,
 }
 
-impl Noise {
-    /// Every label is as likely as any other, whatever the class.
-    pub(crate) fn level(classes: usize) -> Self {
-        Self { unseen: vec![1.0; classes], ..Self::even(classes, 0.0) }
+impl NoiseModel {
+    /// All entries of T are 1: the given label says nothing about the true class.
+    pub(crate) fn uninformative(classes: usize) -> Self {
+        Self { unseen: vec![1.0; classes], ..Self::symmetric(classes, 0.0) }
     }
 
-    /// All mistakes are as likely as each other.
-    pub(crate) fn even(classes: usize, rate: f64) -> Self {
+    /// All mistakes are equally likely.
+    pub(crate) fn symmetric(classes: usize, rate: f64) -> Self {
         Self {
-            kinds: (0..classes as u32).map(|class| vec![(class, 1.0 - rate)]).collect(),
+            columns: (0..classes as u32).map(|class| vec![(class, 1.0 - rate)]).collect(),
             unseen: vec![rate / (classes as f64 - 1.0); classes],
             prototypes: Vec::new(),
         }
     }
 
-    /// From how many rows of each class have which label (`expected`: per given label, in the order of the classes), what
-    /// they show (`[true][shown]`, sums), and the number of rows that were drawn.
-    pub(crate) fn learnt(expected: &[Vec<(u32, f64)>], shown: Vec<f64>, drawn: usize) -> Learnt {
-        let classes = expected.len();
+    /// The M-step, from the sufficient statistics: `counts` has a column of expected counts per given label, `predicted`
+    /// the sums of p weighted by responsibility, `[true][predicted]`. `drawn` is the number of drawn rows.
+    pub(crate) fn m_step(counts: &[Column], predicted: Vec<f64>, drawn: usize) -> MStep {
+        let classes = counts.len();
         let (mut totals, mut all, mut right) = (vec![0.0; classes], 0.0, 0.0);
-        for (label, expected) in expected.iter().enumerate() {
-            for &(class, rows) in expected {
+        for (label, column) in counts.iter().enumerate() {
+            for &(class, rows) in column {
                 totals[class as usize] += rows;
                 all += rows;
                 right += if class as usize == label { rows } else { 0.0 };
@@ -63,69 +68,71 @@ impl Noise {
         let all = all.max(f64::MIN_POSITIVE);
         let rate = 1.0 - right / all;
         let one_row = all / drawn.max(1) as f64;
-        let believed = one_row * PER_KIND * classes as f64;
+        let pseudo = one_row * PSEUDO_COUNT * classes as f64;
         let pooled = rate.max(LEAST_RATE);
-        let (kept, mistaken) = (believed * (1.0 - pooled), believed * pooled / (classes as f64 - 1.0));
-        let of_label = |(label, expected): (usize, &Vec<(u32, f64)>)| {
-            let likely = |&(class, rows): &(u32, f64)| {
-                let more = if class as usize == label { kept } else { mistaken };
-                (class, (rows + more) / (totals[class as usize] + believed))
+        let (pseudo_right, pseudo_wrong) = (pseudo * (1.0 - pooled), pseudo * pooled / (classes as f64 - 1.0));
+        let column_of = |(label, counts): (usize, &Column)| {
+            let entry = |&(class, rows): &(u32, f64)| {
+                let more = if class as usize == label { pseudo_right } else { pseudo_wrong };
+                (class, (rows + more) / (totals[class as usize] + pseudo))
             };
-            let mut kinds: Vec<(u32, f64)> = expected.iter().map(likely).collect();
-            if let Err(place) = kinds.binary_search_by_key(&(label as u32), |kind| kind.0) {
-                kinds.insert(place, likely(&(label as u32, 0.0)));
+            let mut column: Column = counts.iter().map(entry).collect();
+            if let Err(place) = column.binary_search_by_key(&(label as u32), |entry| entry.0) {
+                column.insert(place, entry(&(label as u32, 0.0)));
             }
-            kinds
+            column
         };
-        let mut kinds: Vec<Vec<(u32, f64)>> = expected.iter().enumerate().map(of_label).collect();
-        keep_right_first(&mut kinds);
-        let unseen = totals.iter().map(|total| mistaken / (total + believed)).collect();
-        let mut prototypes = shown;
+        let mut columns: Vec<Column> = counts.iter().enumerate().map(column_of).collect();
+        prevent_label_switching(&mut columns);
+        let unseen = totals.iter().map(|total| pseudo_wrong / (total + pseudo)).collect();
+        let mut prototypes = predicted;
         for (class, row) in prototypes.chunks_exact_mut(classes).enumerate() {
-            row[class] += TRUST * one_row;
+            row[class] += OWN_PSEUDO_COUNT * one_row;
             let sum: f64 = row.iter().sum();
             row.iter_mut().for_each(|value| *value /= sum);
         }
-        Learnt { noise: Self { kinds, unseen, prototypes }, rows: all, rate }
+        MStep { noise: Self { columns, unseen, prototypes }, rows: all, rate }
     }
 
-    /// How much rows look like each class, at share λ and sharpness c.
-    pub(crate) fn likeness(&self, share: f64, sharpness: f64) -> Likeness {
-        Likeness::new(&self.prototypes, share, sharpness, self.unseen.len())
+    /// b_z(x) with these prototypes, at share λ and sharpness c.
+    pub(crate) fn likelihood(&self, share: f64, sharpness: f64) -> ClassLikelihood {
+        ClassLikelihood::new(&self.prototypes, share, sharpness, self.unseen.len())
     }
 
-    /// Makes everything possible again.
-    pub(crate) fn softened(&self) -> Self {
-        let (mut soft, classes) = (self.clone(), self.unseen.len());
-        let parts = soft.kinds.iter_mut().flatten().map(|kind| &mut kind.1);
-        parts.chain(&mut soft.unseen).for_each(|part| *part = 0.98 * *part + 0.02 / classes as f64);
-        soft
+    /// T moved a little towards the uniform distribution: EM cannot make an entry that is 0 larger.
+    pub(crate) fn smoothed(&self) -> Self {
+        let (mut smooth, classes) = (self.clone(), self.unseen.len());
+        let entries = smooth.columns.iter_mut().flatten().map(|entry| &mut entry.1);
+        entries
+            .chain(&mut smooth.unseen)
+            .for_each(|entry| *entry = (1.0 - SMOOTHING) * *entry + SMOOTHING / classes as f64);
+        smooth
     }
 
-    /// T in columns: how likely each class makes a given label.
+    /// The columns of T, to be read one at a time.
     pub(crate) fn columns(&self) -> Columns<'_> {
-        let unseen: Vec<f32> = self.unseen.iter().map(|&part| part as f32).collect();
+        let unseen: Vec<f32> = self.unseen.iter().map(|&entry| entry as f32).collect();
         Columns { noise: self, column: unseen.clone(), unseen }
     }
 
     /// T, `[true][given]`; every row sums to 1.
     pub(crate) fn transition_rows(&self) -> Vec<Vec<f64>> {
         let classes = self.unseen.len();
-        let mut rows: Vec<Vec<f64>> = self.unseen.iter().map(|&part| vec![part; classes]).collect();
-        for (label, kinds) in self.kinds.iter().enumerate() {
-            kinds.iter().for_each(|&(class, part)| rows[class as usize][label] = part);
+        let mut rows: Vec<Vec<f64>> = self.unseen.iter().map(|&entry| vec![entry; classes]).collect();
+        for (label, column) in self.columns.iter().enumerate() {
+            column.iter().for_each(|&(class, entry)| rows[class as usize][label] = entry);
         }
         for row in &mut rows {
             let sum: f64 = row.iter().sum();
-            row.iter_mut().for_each(|part| *part /= sum);
+            row.iter_mut().for_each(|entry| *entry /= sum);
         }
         rows
     }
 }
 
-/// Columns of T, one after the other.
+/// Reads columns of T.
 pub(crate) struct Columns<'a> {
-    noise: &'a Noise,
+    noise: &'a NoiseModel,
     unseen: Vec<f32>,
     column: Vec<f32>,
 }
@@ -134,33 +141,34 @@ impl Columns<'_> {
     /// T[·][label].
     pub(crate) fn of(&mut self, label: usize) -> &[f32] {
         self.column.copy_from_slice(&self.unseen);
-        self.noise.kinds[label].iter().for_each(|&(class, part)| self.column[class as usize] = part as f32);
+        self.noise.columns[label].iter().for_each(|&(class, entry)| self.column[class as usize] = entry as f32);
         &self.column
     }
 }
 
-/// No mistake is commoner than the right label: otherwise classes could change their names, and nobody would notice.
-fn keep_right_first(kinds: &mut [Vec<(u32, f64)>]) {
-    // Per true class: how common its commonest mistake is, and the label then given.
-    let mut most = vec![(0.0, 0); kinds.len()];
-    for (label, kinds) in kinds.iter().enumerate() {
-        for &(class, part) in kinds {
-            if class as usize != label && part > most[class as usize].0 {
-                most[class as usize] = (part, label);
+/// Makes no mistake likelier than the right label. Without this EM can swap the names of two classes (label switching) at the
+/// same likelihood.
+fn prevent_label_switching(columns: &mut [Column]) {
+    // For each true class: T of its commonest mistake, and the label given there.
+    let mut most = vec![(0.0, 0); columns.len()];
+    for (label, column) in columns.iter().enumerate() {
+        for &(class, entry) in column {
+            if class as usize != label && entry > most[class as usize].0 {
+                most[class as usize] = (entry, label);
             }
         }
     }
-    fn part(kinds: &mut [Vec<(u32, f64)>], label: usize, class: usize) -> Option<&mut f64> {
-        let place = kinds[label].binary_search_by_key(&(class as u32), |kind| kind.0).ok()?;
-        Some(&mut kinds[label][place].1)
+    fn entry(columns: &mut [Column], label: usize, class: usize) -> Option<&mut f64> {
+        let place = columns[label].binary_search_by_key(&(class as u32), |entry| entry.0).ok()?;
+        Some(&mut columns[label][place].1)
     }
-    for (class, (mistaken, label)) in most.into_iter().enumerate() {
-        let Some(right) = part(kinds, class, class) else { continue };
-        if mistaken > *right {
-            let mean = (mistaken + *right) / 2.0;
+    for (class, (mistake, label)) in most.into_iter().enumerate() {
+        let Some(right) = entry(columns, class, class) else { continue };
+        if mistake > *right {
+            let mean = (mistake + *right) / 2.0;
             *right = mean;
-            if let Some(mistaken) = part(kinds, label, class) {
-                *mistaken = mean;
+            if let Some(mistake) = entry(columns, label, class) {
+                *mistake = mean;
             }
         }
     }

@@ -1,30 +1,32 @@
-//! The rows a model of the noise is fitted to: all of a small data set, a part of a large one, few numbers per row.
+//! The rows that the model is fitted to: all rows of a small data set, a sample of a large one; few numbers per row.
 
 use crate::dataset::Label;
 use crate::error::Result;
 use crate::estimate::check::{Overview, Tally, check_sizes};
-use crate::estimate::probabilities::{Number, Probabilities, pick};
+use crate::estimate::pass::pick;
+use crate::estimate::probabilities::{Number, Probabilities};
+use crate::stream::hashed_unit;
 use rayon::prelude::*;
 
-/// Rows wanted when classes are equally frequent …
+/// About this many rows are drawn …
 const WANTED: usize = 20_000;
-/// … and of every class, however rare.
+/// … and at least this many of every class, however rare.
 const WANTED_PER_CLASS: usize = 20;
-/// Rows that lie together and are drawn or left together, as far as they have the same chance: reading them is one read.
+/// Neighbouring rows that share a random number, so that rows with the same chance are drawn, and read, together.
 const TOGETHER: usize = 8;
 /// Probabilities kept per row: the largest ones and the given label's.
 const MOST_ENTRIES: usize = 16;
-/// Entries this much smaller than the largest say nothing.
+/// Entries below this part of the largest are negligible.
 pub(crate) const NEGLIGIBLE: f64 = 1e-3;
 
 /// The drawn rows of one given label.
 #[derive(Default)]
 pub(crate) struct Rows {
-    /// Where the entries of each row end.
+    /// For each row, the position after its last entry.
     ends: Vec<u32>,
     classes: Vec<u32>,
     values: Vec<f32>,
-    /// How many rows of the data each stands for.
+    /// The number of rows of the data that each drawn row stands for.
     pub(crate) weight: f64,
 }
 
@@ -33,7 +35,7 @@ impl Rows {
         self.ends.len()
     }
 
-    /// The entries of each row.
+    /// The positions of each row's entries.
     pub(crate) fn spans(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
         let starts = std::iter::once(0).chain(self.ends.iter().map(|&end| end as usize));
         starts.zip(&self.ends).map(|(start, &end)| start..end as usize)
@@ -47,9 +49,9 @@ impl Rows {
         &self.values
     }
 
-    fn push<R: Number>(&mut self, label: usize, row: &[R], top: f32, telling: &mut Telling) {
-        telling.find(row, label, top);
-        let Telling { names, values, .. } = telling;
+    fn push<R: Number>(&mut self, label: usize, row: &[R], max: f32, informative: &mut Informative) {
+        informative.find(row, label, max);
+        let Informative { names, values, .. } = informative;
         if names.len() > MOST_ENTRIES {
             let mut entries: Vec<(f32, u32)> = values.drain(..).zip(names.drain(..)).collect();
             // The given label always stays.
@@ -66,7 +68,7 @@ impl Rows {
         self.ends.push(self.values.len() as u32);
     }
 
-    /// Every `every`-th row, each standing for as many more.
+    /// Every `every`-th row; each stands for correspondingly more rows.
     pub(crate) fn thinned(&self, every: usize) -> Self {
         let mut thin = Self::default();
         (0..self.len()).step_by(every).for_each(|at| thin.push_from(self, at));
@@ -84,20 +86,20 @@ impl Rows {
     }
 }
 
-/// The entries of a row that matter, in the order of the classes.
+/// The informative entries of a row: those that are not negligible, and the given label's. Ascending by class.
 #[derive(Default)]
-pub(crate) struct Telling {
+pub(crate) struct Informative {
     pub(crate) names: Vec<u32>,
     pub(crate) values: Vec<f32>,
-    /// 1 for the classes that matter.
+    /// 1 for informative classes.
     marks: Vec<u8>,
 }
 
-impl Telling {
-    /// Finds those not negligible beside `top`, the largest, and the given label's.
+impl Informative {
+    /// Finds them; `max` is the largest entry.
     #[inline(always)]
-    pub(crate) fn find<R: Number>(&mut self, row: &[R], label: usize, top: f32) {
-        let least = top * NEGLIGIBLE as f32;
+    pub(crate) fn find<R: Number>(&mut self, row: &[R], label: usize, max: f32) {
+        let least = max * NEGLIGIBLE as f32;
         self.names.clear();
         self.values.clear();
         self.marks.resize(row.len().next_multiple_of(8), 0);
@@ -105,7 +107,7 @@ impl Telling {
             *mark = u8::from(value.narrow() >= least);
         }
         self.marks[label] = 1;
-        // Most are 0: eight at a time.
+        // Most marks are 0, so eight are tested at a time.
         for (first, marks) in (0..).step_by(8).zip(self.marks.as_chunks::<8>().0) {
             let mut marks = u64::from_le_bytes(*marks);
             while marks != 0 {
@@ -118,16 +120,16 @@ impl Telling {
     }
 }
 
-/// The drawn rows, and what they say about the whole.
+/// The drawn rows, and an overview of all rows.
 pub(crate) struct Sample {
     /// Per given label.
     pub(crate) rows: Vec<Rows>,
-    /// The counts of labels are exact; the rest is what the drawn rows stand for.
+    /// The counts of labels are exact, everything else is estimated from the drawn rows.
     pub(crate) overview: Overview,
 }
 
 impl Sample {
-    /// Draws rows per given label: always the same ones, whatever the number of threads.
+    /// Draws rows of each given label. The same data give the same rows, whatever the number of threads.
     ///
     /// # Errors
     /// Everything [`Overview::of`] finds, if it is in the drawn rows.
@@ -135,7 +137,7 @@ impl Sample {
         check_sizes(probs, given)?;
         let classes = probs.classes();
         let Some(counts) = count(given, classes) else {
-            // It knows the words for this.
+            // `Overview::of` produces the error message.
             return Overview::of(probs, given).map(|overview| Self { rows: Vec::new(), overview });
         };
         let wanted = choose(given, &counts);
@@ -145,26 +147,26 @@ impl Sample {
         pick(
             probs,
             &wanted,
-            || (Rows::default(), Vec::new(), Tally::new(classes), Telling::default()),
-            |(rows, looks, tally, telling), place, row| {
+            || (Rows::default(), Vec::new(), Tally::new(classes), Informative::default()),
+            |(rows, looks, tally, informative), place, row| {
                 let label = given[wanted[place]];
-                let (glance, agrees) = tally.add(wanted[place], label, row);
-                rows.push(label as usize, row, glance.top, telling);
-                looks.push((label, agrees, row[label as usize].into(), f64::from(glance.top)));
+                let (summary, agrees) = tally.add(wanted[place], label, row);
+                rows.push(label as usize, row, summary.max, informative);
+                looks.push((label, agrees, row[label as usize].into(), f64::from(summary.max)));
             },
             |(rows, looks, tally, _)| {
                 fine &= tally.is_fine();
-                for (at, (label, agrees, own, top)) in looks.into_iter().enumerate() {
+                for (at, (label, agrees, own, max)) in looks.into_iter().enumerate() {
                     let label = label as usize;
                     sample[label].push_from(&rows, at);
                     agreeing[label] += usize::from(agrees);
                     sums[label] += own;
-                    confidence[label] += top;
+                    confidence[label] += max;
                 }
             },
         )?;
         if !fine {
-            // What is wrong is said about all rows, not about the drawn ones.
+            // The error message is about all rows, not only about the drawn ones.
             let overview = Overview::of(probs, given)?;
             return Ok(Self { rows: sample, overview });
         }
@@ -201,27 +203,19 @@ fn choose(given: &[Label], counts: &[usize]) -> Vec<usize> {
     let chances: Vec<f64> = counts
         .iter()
         .map(|&count| share.max(WANTED_PER_CLASS as f64 / (count as f64).max(1.0)))
-        // A part above 4/5 is not worth its randomness.
+        // Above 4/5, all rows are taken.
         .map(|chance| if chance > 0.8 { 1.0 } else { chance })
         .collect();
     let part = 1 << 16;
     let of_part = |(number, labels): (usize, &[Label])| {
         let mut drawn = Vec::new();
         for (group, labels) in (number * part..).step_by(TOGETHER).zip(labels.chunks(TOGETHER)) {
-            let place = unit_of(group as u64);
+            let place = hashed_unit(group as u64);
             drawn.extend((group..).zip(labels).filter(|(_, label)| place < chances[**label as usize]).map(|(i, _)| i));
         }
         drawn
     };
     given.par_chunks(part).enumerate().map(of_part).collect::<Vec<_>>().concat()
-}
-
-/// A number in [0, 1) that depends on an index alone (the finaliser of SplitMix64).
-fn unit_of(index: u64) -> f64 {
-    let mut z = index.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 #[cfg(test)]
@@ -248,7 +242,7 @@ mod tests {
         let mut row = vec![0.02; 50];
         row[7] = 1e-9;
         let mut rows = Rows::default();
-        rows.push(7, &row, 0.02, &mut Telling::default());
+        rows.push(7, &row, 0.02, &mut Informative::default());
         assert_eq!(rows.spans().next(), Some(0..MOST_ENTRIES));
         assert!(rows.classes().contains(&7));
     }

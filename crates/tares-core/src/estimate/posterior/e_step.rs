@@ -1,0 +1,163 @@
+//! The E-step: responsibilities of the classes for every row, and the sufficient statistics that the M-step needs of them.
+
+use super::em::Em;
+use super::inputs::Inputs;
+use super::lanes::{FEW, ROWS, sum_lanes};
+use super::likelihood::ClassLikelihood;
+use super::noise_model::{Column, NoiseModel};
+use super::sample::Rows;
+use crate::estimate::math32::{larger, log2};
+use crate::widest::Work;
+use std::f64::consts::LN_2;
+use std::ops::Range;
+
+/// No label is less likely than this.
+const UNLIKELY: f32 = 1e-30;
+/// A class responsible for less than this part of a row cannot move its prototype.
+const LEAST_RESPONSIBILITY: f64 = 1e-3;
+
+/// The E-step on the rows of some given labels.
+pub(crate) struct EStep<'a> {
+    pub(crate) em: &'a Em<'a>,
+    pub(crate) labels: Range<usize>,
+    pub(crate) noise: &'a NoiseModel,
+    pub(crate) likelihood: &'a ClassLikelihood,
+}
+
+/// Sufficient statistics of the rows of some given labels.
+pub(crate) struct Statistics {
+    /// For each given label, a column of the expected counts: (true class, expected number of rows).
+    pub(crate) counts: Vec<Column>,
+    /// Sums of p weighted by responsibility, `[true][predicted]`; empty if no prototypes are learnt.
+    pub(crate) predicted: Vec<f64>,
+    /// Sum of ln P(given | x).
+    pub(crate) log_likelihood: f64,
+}
+
+impl Work for EStep<'_> {
+    type Output = Statistics;
+
+    #[inline(always)]
+    fn run(self) -> Statistics {
+        let Self { em, labels, noise, likelihood } = self;
+        let (classes, size) = (em.classes, em.prototype_size());
+        let mut all =
+            Statistics { counts: Vec::with_capacity(labels.len()), predicted: vec![0.0; size], log_likelihood: 0.0 };
+        let mut predicted = vec![[0.0; ROWS]; if classes <= FEW { size } else { 0 }];
+        let (mut columns, mut counts) = (noise.columns(), vec![0.0; classes]);
+        for label in labels {
+            let (rows, column) = (&em.rows[label], columns.of(label));
+            let log_likelihood = match &em.inputs[label] {
+                Inputs::Lanes { values, log_ratios, informative } => {
+                    let lanes = [&values[..], log_ratios, informative];
+                    eight_rows_at_a_time(rows, lanes, column, likelihood, &mut counts, &mut predicted)
+                }
+                Inputs::Entries { log_ratios, .. } => {
+                    one_row_at_a_time(rows, log_ratios, column, likelihood, &mut counts, &mut all.predicted)
+                }
+            };
+            all.log_likelihood += log_likelihood * rows.weight;
+            let mut take = |class: u32| (class, std::mem::take(&mut counts[class as usize]));
+            all.counts.push(match &em.inputs[label] {
+                Inputs::Lanes { .. } => (0..classes as u32).map(take).collect(),
+                Inputs::Entries { classes, .. } => classes.iter().map(|&class| take(class)).collect(),
+            });
+        }
+        all.predicted.iter_mut().zip(predicted).for_each(|(all, lanes)| *all += f64::from(sum_lanes(lanes)));
+        all
+    }
+}
+
+/// Adds the statistics of the rows of one label to `counts` and `predicted`; returns the sum of their log-likelihoods.
+/// `lanes` are probabilities, log ratios and marks of informative classes.
+#[inline(always)]
+fn eight_rows_at_a_time(
+    rows: &Rows,
+    lanes: [&[[f32; ROWS]]; 3],
+    column: &[f32],
+    likelihood: &ClassLikelihood,
+    counts: &mut [f64],
+    predicted: &mut [[f32; ROWS]],
+) -> f64 {
+    let classes = column.len();
+    let [values, log_ratios, informative] = lanes.map(|lanes| lanes.chunks_exact(classes));
+    let weight = rows.weight as f32;
+    let (mut log_likelihood, mut left) = (0.0, rows.len());
+    let (mut joint, mut counted) = ([[0.0; ROWS]; FEW], [[0.0; ROWS]; FEW]);
+    for ((values, log_ratios), informative) in values.zip(log_ratios).zip(informative) {
+        likelihood.of_lanes(log_ratios, informative, &mut joint[..classes]);
+        // b_z becomes b_z T[z][y].
+        let (mut sums, mut totals) = ([0.0; ROWS], [0.0; ROWS]);
+        for (joint, t) in joint.iter_mut().zip(column) {
+            for lane in 0..ROWS {
+                sums[lane] += joint[lane];
+                joint[lane] *= t;
+                totals[lane] += joint[lane];
+            }
+        }
+        let (mut scales, mut logs) = ([0.0; ROWS], [0.0; ROWS]);
+        for lane in 0..ROWS {
+            // The last group may have fewer than eight rows.
+            let present = if lane < left { 1.0 } else { 0.0 };
+            logs[lane] = present * log2(larger(totals[lane] / sums[lane], UNLIKELY));
+            scales[lane] = present / larger(totals[lane], UNLIKELY);
+        }
+        log_likelihood += f64::from(sum_lanes(logs));
+        left = left.saturating_sub(ROWS);
+        for class in 0..classes {
+            let mut responsibility = joint[class];
+            for lane in 0..ROWS {
+                responsibility[lane] *= scales[lane];
+                counted[class][lane] += responsibility[lane];
+                responsibility[lane] *= weight;
+            }
+            for (predicted, values) in predicted[class * classes..][..classes].iter_mut().zip(values) {
+                let mut new = *predicted;
+                for lane in 0..ROWS {
+                    new[lane] = responsibility[lane].mul_add(values[lane], new[lane]);
+                }
+                *predicted = new;
+            }
+        }
+    }
+    for (count, counted) in counts.iter_mut().zip(counted) {
+        *count += f64::from(sum_lanes(counted)) * rows.weight;
+    }
+    log_likelihood * LN_2
+}
+
+/// The same with many classes.
+#[inline(always)]
+fn one_row_at_a_time(
+    rows: &Rows,
+    log_ratios: &[f32],
+    column: &[f32],
+    likelihood: &ClassLikelihood,
+    counts: &mut [f64],
+    predicted: &mut [f64],
+) -> f64 {
+    let classes = column.len();
+    let (mut joint, mut log_likelihood) = (Vec::new(), 0.0);
+    for span in rows.spans() {
+        let names = &rows.classes()[span.clone()];
+        let (mut sum, mut total) = (likelihood.of_entries(names, &log_ratios[span.clone()], &mut joint), 0.0);
+        for (joint, &class) in joint.iter_mut().zip(names) {
+            sum += *joint;
+            *joint *= column[class as usize];
+            total += *joint;
+        }
+        log_likelihood += f64::from(log2(larger(total / sum, UNLIKELY)));
+        let scale = rows.weight / f64::from(larger(total, UNLIKELY));
+        for (&joint, &class) in joint.iter().zip(names) {
+            let responsibility = f64::from(joint) * scale;
+            counts[class as usize] += responsibility;
+            if !predicted.is_empty() && responsibility > LEAST_RESPONSIBILITY * rows.weight {
+                let row = &mut predicted[class as usize * classes..][..classes];
+                for (&name, &value) in names.iter().zip(&rows.values()[span.clone()]) {
+                    row[name as usize] += responsibility * f64::from(value);
+                }
+            }
+        }
+    }
+    log_likelihood * LN_2
+}
