@@ -21,7 +21,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A kind of label noise: `none`, `symmetric:0.5`, `pair:0.35`, `uniform-all:0.4`, `exact:0.2`, `exact-per-class:0.2`,
-/// `instance:0.3`; or any [`Transition`] matrix, or probabilities per sample.
+/// `instance:0.3`; or any [`Transition`] matrix, `matrix:[0.9,0.1],[0.2,0.8]`, or probabilities per sample,
+/// `per-sample:[0.9,0.1,0.5,0.5]`. Every noise is parsed from what it prints.
 ///
 /// ```
 /// use tares_core::{Dataset, Noise, Shape};
@@ -75,7 +76,7 @@ pub enum Noise {
     PerSample(Vec<f64>),
 }
 
-/// The names, as they are written; matrices and per-sample probabilities come from files and have no short form.
+/// The names of the kinds with a short form; matrices and per-sample probabilities are written out.
 pub const NAMES: [&str; 7] = ["none", "symmetric", "pair", "uniform-all", "exact", "exact-per-class", "instance"];
 
 /// A data set with new given labels, and what happened to it.
@@ -204,10 +205,32 @@ impl fmt::Display for Noise {
             Self::Exact { rate } => write!(f, "exact:{rate}"),
             Self::ExactPerClass { rate } => write!(f, "exact-per-class:{rate}"),
             Self::Instance { rate } => write!(f, "instance:{rate}"),
-            Self::Matrix(_) => f.write_str("matrix"),
-            Self::PerSample(_) => f.write_str("per-sample"),
+            Self::Matrix(transition) => {
+                let rows: Vec<String> = transition.rows().iter().map(|row| list(row)).collect();
+                write!(f, "matrix:{}", rows.join(","))
+            }
+            Self::PerSample(probabilities) => write!(f, "per-sample:{}", list(probabilities)),
         }
     }
+}
+
+/// `[0.9,0.1]`; numbers are printed so that they are read back to the last bit.
+fn list(numbers: &[f64]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(f64::to_string).collect();
+    format!("[{}]", numbers.join(","))
+}
+
+/// `[0.9,0.1],[0.2,0.8]`, as after `example`'s colon.
+fn lists(named: &Named<'_>, example: &str) -> Result<Vec<Vec<f64>>> {
+    let text: String = named.argument.unwrap_or_default().chars().filter(|c| !c.is_whitespace()).collect();
+    let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    let numbers = |list: &str| match list.is_empty() {
+        true => Some(Vec::new()),
+        false => list.split(',').map(|number| number.parse().ok()).collect::<Option<Vec<f64>>>(),
+    };
+    inside.and_then(|inside| inside.split("],[").map(numbers).collect()).ok_or_else(|| {
+        Error::value(format!("parameter of noise {}", named.name), format!("lists of numbers, as in {example}"), text)
+    })
 }
 
 impl FromStr for Noise {
@@ -223,6 +246,8 @@ impl FromStr for Noise {
             "exact" => Self::Exact { rate: named.number()? },
             "exact-per-class" => Self::ExactPerClass { rate: named.number()? },
             "instance" => Self::Instance { rate: named.number()? },
+            "matrix" => Self::Matrix(Transition::new(lists(&named, "matrix:[0.9,0.1],[0.2,0.8]")?)?),
+            "per-sample" => Self::PerSample(lists(&named, "per-sample:[0.9,0.1,0.5,0.5]")?.concat()),
             _ => return Err(named.unknown(&NAMES)),
         };
         noise.check()?;
@@ -231,3 +256,43 @@ impl FromStr for Noise {
 }
 
 crate::named::as_text!(Noise);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One of each kind after another; the compiler asks for the next one when a kind is added.
+    fn after(noise: &Noise) -> Option<Noise> {
+        let rate = 1.0 / 3.0; // needs all 17 digits
+        Some(match noise {
+            Noise::None => Noise::Symmetric { rate },
+            Noise::Symmetric { .. } => Noise::Pair { rate },
+            Noise::Pair { .. } => Noise::UniformAll { rate },
+            Noise::UniformAll { .. } => Noise::Exact { rate },
+            Noise::Exact { .. } => Noise::ExactPerClass { rate: 5e-324 },
+            Noise::ExactPerClass { .. } => Noise::Instance { rate },
+            Noise::Instance { .. } => Noise::Matrix(Transition::uniform_all(3, rate).expect("a rate in [0, 1]")),
+            Noise::Matrix(_) => Noise::PerSample(vec![rate, 1.0 - rate, 0.1 + 0.2, 0.7]),
+            Noise::PerSample(rows) if !rows.is_empty() => Noise::PerSample(Vec::new()),
+            Noise::PerSample(_) => return None,
+        })
+    }
+
+    #[test]
+    fn every_noise_is_parsed_from_what_it_prints() {
+        for noise in std::iter::successors(Some(Noise::None), after) {
+            assert_eq!(noise.to_string().parse::<Noise>().unwrap(), noise, "{noise}");
+        }
+    }
+
+    #[test]
+    fn lists_that_cannot_be_read_say_how_they_are_written() {
+        let say = |text: &str| text.parse::<Noise>().unwrap_err().to_string();
+        let wanted = "parameter of noise matrix must be lists of numbers, as in matrix:[0.9,0.1],[0.2,0.8], got ";
+        for bad in ["matrix", "matrix:0.5", "matrix:[1,0],[0,x]", "matrix:[1,0],0,1]"] {
+            assert!(say(bad).starts_with(wanted), "{}", say(bad));
+        }
+        assert_eq!(say("matrix:[1,0],[1]"), "row 1 of the transition matrix must have 2 entries, got 1");
+        assert_eq!("matrix: [1, 0], [0.5, 0.5]".parse::<Noise>().unwrap().to_string(), "matrix:[1,0],[0.5,0.5]");
+    }
+}
