@@ -6,9 +6,9 @@
 //! cpu/              the algorithms behind them: slices in, vectors out
 //!   conv/           convolution: `lowered.rs` (any kernel, stride, padding: im2col and a matrix product),
 //!                   `winograd/` (3×3 with stride 1: a quarter of the multiplications)
-//!   dense.rs        dense layer + leaky ReLU
-//!   norm.rs         batch norm + leaky ReLU
-//!   simd.rs         the only `unsafe`: the call of `gemm`, vector instructions chosen at run time
+//!   dense.rs norm.rs max_pool.rs adam.rs
+//!   gemm.rs         matrix products; one of the two modules with `unsafe`
+//!   simd.rs         vector instructions chosen at run time; the other one
 //!   lane.rs         sixteen floats on a cache line
 //!   threads.rs      tasks on all threads, with little waiting
 //!   scratch.rs      working memory that threads keep between steps

@@ -9,8 +9,9 @@
 //! Every product is cut into blocks of rows of its result, and each block is one product on one thread: a split that
 //! follows from the shapes alone. The activation is applied while a block is still in the cache.
 
+use crate::cpu::gemm::{Matrix, multiply};
 use crate::cpu::scratch;
-use crate::cpu::simd::{Lanes, Matrix, Register, multiply, widest};
+use crate::cpu::simd::{Lanes, Register, widest};
 use crate::cpu::threads::for_each;
 
 /// Rows of the batch per task: fewer, and packing the weights costs more than a second thread brings.

@@ -1,6 +1,7 @@
 //! Which algorithm computes a convolution.
 
 mod geometry;
+mod im2col;
 mod lowered;
 mod winograd;
 

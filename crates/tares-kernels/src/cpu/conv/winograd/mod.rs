@@ -7,26 +7,26 @@
 //!            x ─ Bᵀ·B ─▶ v ─┴ 36 products over tiles ─▶ sum ─ Gᵀ·G ─▶ dweight
 //! ```
 //!
-//! A *chunk* is a run of whole images with enough tiles for an efficient product and operands that stay in cache. One
-//! thread takes a chunk through all stages. The weight's gradient is a sum over all chunks: each of the 36 points adds them in
-//! order, so that the result does not depend on the number of threads. Transformed inputs are not kept between forward and backward:
-//! that would more than triple the memory of a training step.
+//! A *chunk* is a run of whole images: enough tiles for an efficient product, few enough that its operands stay in cache.
+//! One thread takes a chunk through all stages. The gradient of the weights is a sum over chunks, and each of the 36 points
+//! adds them in order, so the result does not depend on the number of threads. Transformed inputs are computed again in the
+//! backward pass: keeping them would more than triple the memory of a training step.
 
 mod field;
 mod product;
+mod tiles;
 mod transform;
+mod weights;
 
 use crate::cpu::conv::Geometry;
 use crate::cpu::lane::{LANES, Lane, ZERO};
 use crate::cpu::scratch;
 use crate::cpu::simd::{Lanes, Register, widest};
-use field::Field;
 use product::POINTS;
 use rayon::prelude::*;
+use tiles::{Plan, load, transform_gradient, transform_input};
 use transform::both_sides;
-
-/// Tiles of a chunk that make the products efficient.
-const CHUNK_TILES: usize = 64;
+use weights::{WeightBack, transform_weight};
 
 /// Chunks between two additions to the weight's gradient: tasks enough for several cores.
 const CHUNKS_AT_ONCE: usize = 4;
@@ -116,119 +116,9 @@ pub(crate) fn gradients(
     [of_x.then_some(dx), dw]
 }
 
+/// Blocks of sixteen channels.
 fn blocks(channels: usize) -> usize {
     channels.div_ceil(LANES)
-}
-
-/// How images are cut into tiles and chunks.
-struct Plan {
-    g: Geometry,
-    tiles: [usize; 2],
-    /// Tiles of one image.
-    per_image: usize,
-    /// Images of one chunk.
-    images: usize,
-}
-
-impl Plan {
-    fn new(g: &Geometry) -> Self {
-        let tiles = [g.oh().div_ceil(4), g.ow().div_ceil(4)];
-        let per_image = tiles[0] * tiles[1];
-        // no fewer than four chunks where there are four images
-        let images = (CHUNK_TILES / per_image).clamp(1, g.n.div_ceil(4).max(1));
-        Self { g: *g, tiles, per_image, images }
-    }
-
-    /// The input with its padding, cut or extended to whole tiles.
-    fn input(&self) -> Field {
-        let [rows, columns] = self.tiles.map(|t| 4 * t + 2);
-        let [top, left] = self.g.padding;
-        Field { rows, columns, top, left, h: self.g.h, w: self.g.w }
-    }
-
-    /// The output, extended to whole tiles.
-    fn output(&self) -> Field {
-        let [rows, columns] = self.tiles.map(|t| 4 * t);
-        Field { rows, columns, top: 0, left: 0, h: self.g.oh(), w: self.g.ow() }
-    }
-
-    fn field_size(&self) -> usize {
-        let field = self.input();
-        field.rows * field.columns
-    }
-
-    /// The upper left corner of each tile of an image, in rows and columns of the output.
-    #[inline(always)]
-    fn corners(&self) -> impl Iterator<Item = (usize, usize)> {
-        let [rows, columns] = self.tiles;
-        (0..rows).flat_map(move |y| (0..columns).map(move |x| (4 * y, 4 * x)))
-    }
-}
-
-/// `v[block][point][tile] = Bᵀ x B` for all planes of a chunk.
-#[inline(always)]
-fn transform_input<R: Register>(plan: &Plan, tiles: usize, x: &[f32], field: &mut [Lane], v: &mut [Lane]) {
-    let (g, f) = (&plan.g, plan.input());
-    for (i, image) in x.chunks_exact(g.ci * g.plane()).enumerate() {
-        for (planes, v) in image.chunks(LANES * g.plane()).zip(v.chunks_exact_mut(POINTS * tiles)) {
-            f.read(planes, field);
-            for (t, (y, x)) in plan.corners().enumerate() {
-                let mut tile = [[R::load(&ZERO); 6]; 6];
-                for r in 0..6 {
-                    let row: &[Lane; 6] = field[(y + r) * f.columns + x..].first_chunk().expect("a row of the tile");
-                    for c in 0..6 {
-                        tile[r][c] = R::load(&row[c]);
-                    }
-                }
-                store(both_sides!(transform::input::<R>, tile, 6 => 6), tiles, i * plan.per_image + t, v);
-            }
-        }
-    }
-}
-
-/// `d[block][point][tile] = A dy Aᵀ` for all planes of a chunk.
-#[inline(always)]
-fn transform_gradient<R: Register>(plan: &Plan, tiles: usize, dy: &[f32], field: &mut [Lane], d: &mut [Lane]) {
-    let (g, f) = (&plan.g, plan.output());
-    for (i, image) in dy.chunks_exact(g.co * g.out_plane()).enumerate() {
-        for (planes, d) in image.chunks(LANES * g.out_plane()).zip(d.chunks_exact_mut(POINTS * tiles)) {
-            f.read(planes, field);
-            for (t, (y, x)) in plan.corners().enumerate() {
-                let mut tile = [[R::load(&ZERO); 4]; 4];
-                for r in 0..4 {
-                    let row: &[Lane; 4] = field[(y + r) * f.columns + x..].first_chunk().expect("a row of the tile");
-                    for c in 0..4 {
-                        tile[r][c] = R::load(&row[c]);
-                    }
-                }
-                store(both_sides!(transform::output_transposed::<R>, tile, 4 => 6), tiles, i * plan.per_image + t, d);
-            }
-        }
-    }
-}
-
-/// The 36 points of one tile to their places.
-#[inline(always)]
-fn store<R: Register>(values: [[R; 6]; 6], tiles: usize, t: usize, into: &mut [Lane]) {
-    let into = &mut into[t..];
-    for r in 0..6 {
-        for c in 0..6 {
-            values[r][c].store(&mut into[(6 * r + c) * tiles]);
-        }
-    }
-}
-
-/// The 36 points of one tile from their places.
-#[inline(always)]
-fn load<R: Register>(from: &[Lane], tiles: usize, t: usize) -> [[R; 6]; 6] {
-    let from = &from[t..];
-    let mut values = [[R::load(&ZERO); 6]; 6];
-    for r in 0..6 {
-        for c in 0..6 {
-            values[r][c] = R::load(&from[(6 * r + c) * tiles]);
-        }
-    }
-    values
 }
 
 /// One chunk from input to output.
@@ -339,79 +229,5 @@ impl Lanes for Accumulate<'_> {
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
         product::weight_gradient::<R>(self.tiles, self.point, self.v, self.d, self.sum);
-    }
-}
-
-/// `dweight[o] = Gᵀ sum G` for all input channels.
-struct WeightBack<'a> {
-    o: usize,
-    per_point: usize,
-    outputs: usize,
-    sum: &'a [Lane],
-    dw: &'a mut [f32],
-}
-
-impl Lanes for WeightBack<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<R: Register, const FMA: bool>(self) {
-        for (block, dw) in self.dw.chunks_mut(LANES * 9).enumerate() {
-            let tile = load::<R>(&self.sum[block * self.outputs + self.o..], self.per_point, 0);
-            let taps = both_sides!(transform::weight_transposed::<R>, tile, 6 => 3).map(|row| row.map(lane));
-            for (l, dw) in dw.chunks_exact_mut(9).enumerate() {
-                for (dw, tap) in dw.iter_mut().zip(taps.as_flattened()) {
-                    *dw = tap[l];
-                }
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn lane<R: Register>(values: R) -> Lane {
-    let mut lane = ZERO;
-    values.store(&mut lane);
-    lane
-}
-
-/// `u[lane block][point][k] = G g Gᵀ`, where `g` of lane `l` and summation index `k` starts at `l·lane.1 + k·sum.1`.
-fn transform_weight(weight: &[f32], lane: [usize; 2], sum: [usize; 2]) -> Vec<Lane> {
-    let k = sum[0].next_multiple_of(LANES);
-    let mut u = vec![ZERO; blocks(lane[0]) * POINTS * k];
-    u.par_chunks_mut(POINTS * k).enumerate().for_each(|(block, u)| {
-        let first = block * LANES;
-        let count = LANES.min(lane[0] - first);
-        widest(WeightIn { weight: &weight[first * lane[1]..], count, step: lane[1], sum, u });
-    });
-    u
-}
-
-struct WeightIn<'a> {
-    weight: &'a [f32],
-    count: usize,
-    step: usize,
-    sum: [usize; 2],
-    u: &'a mut [Lane],
-}
-
-impl Lanes for WeightIn<'_> {
-    type Output = ();
-    #[inline(always)]
-    fn run<R: Register, const FMA: bool>(self) {
-        let padded = self.u.len() / POINTS;
-        for k in 0..self.sum[0] {
-            let mut taps = [[ZERO; 3]; 3];
-            #[allow(clippy::needless_range_loop)] // a lane is an index into each tap
-            for l in 0..self.count {
-                let g: &[f32; 9] = self.weight[l * self.step + k * self.sum[1]..].first_chunk().expect("nine taps");
-                for r in 0..3 {
-                    for c in 0..3 {
-                        taps[r][c][l] = g[3 * r + c];
-                    }
-                }
-            }
-            let taps: [[R; 3]; 3] = std::array::from_fn(|r| std::array::from_fn(|c| R::load(&taps[r][c])));
-            store(both_sides!(transform::weight::<R>, taps, 3 => 6), padded, k, self.u);
-        }
     }
 }

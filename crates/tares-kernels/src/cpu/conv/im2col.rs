@@ -1,0 +1,173 @@
+//! Patches of the input ↔ columns of a matrix (`im2col`, `col2im`).
+
+use crate::cpu::conv::Geometry;
+use crate::cpu::scratch;
+use crate::cpu::simd::{Lanes, Register, widest};
+use std::ops::Range;
+
+/// `lowered[(c, ky, kx)][image, oy, ox] = x[image, c, oy·stride + ky − padding, ox·stride + kx − padding]`, 0 outside.
+pub(super) fn lower(g: &Geometry, x: &[f32], channels: Range<usize>, lowered: &mut [f32]) {
+    scratch::floats(padded(g), |frame| widest(Lower { g, x, channels, frame, lowered }));
+}
+
+/// The transpose of [`lower`] for one image: every element of `lowered` is added to the pixel it was read from, on top of 0.
+pub(super) fn raise(g: &Geometry, lowered: &[f32], columns: usize, dx: &mut [f32]) {
+    scratch::floats(padded(g), |frame| widest(Raise { g, lowered, columns, frame, dx }));
+}
+
+/// Floats of a plane with its padding; none is needed without.
+fn padded(g: &Geometry) -> usize {
+    if g.padding == [0, 0] { 0 } else { (g.h + 2 * g.padding[0]) * (g.w + 2 * g.padding[1]) }
+}
+
+struct Lower<'a> {
+    g: &'a Geometry,
+    x: &'a [f32],
+    channels: Range<usize>,
+    /// One plane with its padding.
+    frame: &'a mut [f32],
+    lowered: &'a mut [f32],
+}
+
+impl Lanes for Lower<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<R: Register, const FMA: bool>(self) {
+        let Self { g, x, channels, frame, lowered } = self;
+        let (s, ow, plane, [sy, sx], [top, left]) = (g.out_plane(), g.ow(), g.plane(), g.stride, g.padding);
+        let (width, columns) = (g.w + 2 * left, x.len() / (g.ci * plane) * s);
+        frame.fill(0.0);
+        for (i, image) in x.chunks_exact(g.ci * plane).enumerate() {
+            let mut rows = lowered.chunks_exact_mut(columns);
+            for from in image[channels.start * plane..channels.end * plane].chunks_exact(plane) {
+                let from = if frame.is_empty() {
+                    from
+                } else {
+                    for (y, row) in from.chunks_exact(g.w).enumerate() {
+                        copy(&mut frame[(y + top) * width + left..][..g.w], row);
+                    }
+                    &*frame
+                };
+                for ky in 0..g.kh {
+                    for kx in 0..g.kw {
+                        let Some(row) = rows.next() else { return };
+                        for (oy, into) in row[i * s..(i + 1) * s].chunks_exact_mut(ow).enumerate() {
+                            let from = &from[(oy * sy + ky) * width + kx..];
+                            if sx == 1 {
+                                copy(into, &from[..ow]);
+                            } else {
+                                into.iter_mut().zip(from.iter().step_by(sx)).for_each(|(d, v)| *d = *v);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+struct Raise<'a> {
+    g: &'a Geometry,
+    lowered: &'a [f32],
+    columns: usize,
+    /// One plane with its padding.
+    frame: &'a mut [f32],
+    dx: &'a mut [f32],
+}
+
+impl Lanes for Raise<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<R: Register, const FMA: bool>(self) {
+        let Self { g, lowered, columns, frame, dx } = self;
+        let (s, ow, [sy, sx], [top, left]) = (g.out_plane(), g.ow(), g.stride, g.padding);
+        let width = g.w + 2 * left;
+        for (plane, into) in dx.chunks_exact_mut(g.plane()).enumerate() {
+            frame.fill(0.0);
+            let sum = if frame.is_empty() { &mut *into } else { &mut *frame };
+            for tap in 0..g.taps() {
+                let (ky, kx) = (tap / g.kw, tap % g.kw);
+                let row = &lowered[(plane * g.taps() + tap) * columns..][..s];
+                for (oy, from) in row.chunks_exact(ow).enumerate() {
+                    let sum = &mut sum[(oy * sy + ky) * width + kx..];
+                    if sx == 1 {
+                        add(&mut sum[..ow], from);
+                    } else {
+                        sum.iter_mut().step_by(sx).zip(from).for_each(|(d, v)| *d += v);
+                    }
+                }
+            }
+            if !frame.is_empty() {
+                for (y, row) in into.chunks_exact_mut(g.w).enumerate() {
+                    copy(row, &frame[(y + top) * width + left..][..g.w]);
+                }
+            }
+        }
+    }
+}
+
+/// `into = from`, both equally long, without a call: rows of a picture are too short for one.
+#[inline(always)]
+fn copy(into: &mut [f32], from: &[f32]) {
+    let n = into.len();
+    let mut eight = |at: usize| {
+        let from: &[f32; 8] = from[at..].first_chunk().expect("eight");
+        *into[at..].first_chunk_mut().expect("eight") = *from;
+    };
+    if n >= 16 {
+        // two at a time, the last ones twice
+        let mut at = 0;
+        while at + 16 < n {
+            eight(at);
+            eight(at + 8);
+            at += 16;
+        }
+        eight(n - 16);
+        eight(n - 8);
+    } else if n >= 8 {
+        eight(0);
+        eight(n - 8);
+    } else {
+        for at in 0..8 {
+            if at < n {
+                into[at] = from[at];
+            }
+        }
+    }
+}
+
+/// `into += from`, both equally long.
+#[inline(always)]
+fn add(into: &mut [f32], from: &[f32]) {
+    let (many, few) = into.as_chunks_mut::<8>();
+    let (more, fewer) = from.as_chunks::<8>();
+    for (into, from) in many.iter_mut().zip(more) {
+        for i in 0..8 {
+            into[i] += from[i];
+        }
+    }
+    let ((four, few), (more, fewer)) = (few.as_chunks_mut::<4>(), fewer.as_chunks::<4>());
+    for (into, from) in four.iter_mut().zip(more) {
+        for i in 0..4 {
+            into[i] += from[i];
+        }
+    }
+    for i in 0..few.len().min(3) {
+        few[i] += fewer[i];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn short_rows_are_copied_and_added_whole() {
+        for n in 0..70 {
+            let from: Vec<f32> = (0..n).map(|v| v as f32).collect();
+            let mut into = vec![-1.0; n];
+            super::copy(&mut into, &from);
+            assert_eq!(into, from);
+            super::add(&mut into, &from);
+            assert!(into.iter().zip(&from).all(|(a, b)| *a == 2.0 * b), "{n}: {into:?}");
+        }
+    }
+}

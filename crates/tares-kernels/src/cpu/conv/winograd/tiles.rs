@@ -1,0 +1,128 @@
+//! Images ↔ overlapping tiles: 6×6 inputs for 4×4 outputs, and the transforms that read and write them.
+
+use super::field::Field;
+use super::product::POINTS;
+use super::transform::{self, both_sides};
+use crate::cpu::conv::Geometry;
+use crate::cpu::lane::{LANES, Lane, ZERO};
+use crate::cpu::simd::Register;
+
+/// Tiles of a chunk that make the products efficient.
+const CHUNK_TILES: usize = 64;
+
+/// How images are cut into tiles and chunks.
+pub(super) struct Plan {
+    pub(super) g: Geometry,
+    pub(super) tiles: [usize; 2],
+    /// Tiles of one image.
+    pub(super) per_image: usize,
+    /// Images of one chunk.
+    pub(super) images: usize,
+}
+
+impl Plan {
+    pub(super) fn new(g: &Geometry) -> Self {
+        let tiles = [g.oh().div_ceil(4), g.ow().div_ceil(4)];
+        let per_image = tiles[0] * tiles[1];
+        // no fewer than four chunks where there are four images
+        let images = (CHUNK_TILES / per_image).clamp(1, g.n.div_ceil(4).max(1));
+        Self { g: *g, tiles, per_image, images }
+    }
+
+    /// The input with its padding, cut or extended to whole tiles.
+    pub(super) fn input(&self) -> Field {
+        let [rows, columns] = self.tiles.map(|t| 4 * t + 2);
+        let [top, left] = self.g.padding;
+        Field { rows, columns, top, left, h: self.g.h, w: self.g.w }
+    }
+
+    /// The output, extended to whole tiles.
+    pub(super) fn output(&self) -> Field {
+        let [rows, columns] = self.tiles.map(|t| 4 * t);
+        Field { rows, columns, top: 0, left: 0, h: self.g.oh(), w: self.g.ow() }
+    }
+
+    pub(super) fn field_size(&self) -> usize {
+        let field = self.input();
+        field.rows * field.columns
+    }
+
+    /// The upper left corner of each tile of an image, in rows and columns of the output.
+    #[inline(always)]
+    pub(super) fn corners(&self) -> impl Iterator<Item = (usize, usize)> {
+        let [rows, columns] = self.tiles;
+        (0..rows).flat_map(move |y| (0..columns).map(move |x| (4 * y, 4 * x)))
+    }
+}
+
+/// `v[block][point][tile] = Bᵀ x B` for all planes of a chunk.
+#[inline(always)]
+pub(super) fn transform_input<R: Register>(plan: &Plan, tiles: usize, x: &[f32], field: &mut [Lane], v: &mut [Lane]) {
+    let (g, f) = (&plan.g, plan.input());
+    for (i, image) in x.chunks_exact(g.ci * g.plane()).enumerate() {
+        for (planes, v) in image.chunks(LANES * g.plane()).zip(v.chunks_exact_mut(POINTS * tiles)) {
+            f.read(planes, field);
+            for (t, (y, x)) in plan.corners().enumerate() {
+                let mut tile = [[R::load(&ZERO); 6]; 6];
+                for r in 0..6 {
+                    let row: &[Lane; 6] = field[(y + r) * f.columns + x..].first_chunk().expect("a row of the tile");
+                    for c in 0..6 {
+                        tile[r][c] = R::load(&row[c]);
+                    }
+                }
+                store(both_sides!(transform::input::<R>, tile, 6 => 6), tiles, i * plan.per_image + t, v);
+            }
+        }
+    }
+}
+
+/// `d[block][point][tile] = A dy Aᵀ` for all planes of a chunk.
+#[inline(always)]
+pub(super) fn transform_gradient<R: Register>(
+    plan: &Plan,
+    tiles: usize,
+    dy: &[f32],
+    field: &mut [Lane],
+    d: &mut [Lane],
+) {
+    let (g, f) = (&plan.g, plan.output());
+    for (i, image) in dy.chunks_exact(g.co * g.out_plane()).enumerate() {
+        for (planes, d) in image.chunks(LANES * g.out_plane()).zip(d.chunks_exact_mut(POINTS * tiles)) {
+            f.read(planes, field);
+            for (t, (y, x)) in plan.corners().enumerate() {
+                let mut tile = [[R::load(&ZERO); 4]; 4];
+                for r in 0..4 {
+                    let row: &[Lane; 4] = field[(y + r) * f.columns + x..].first_chunk().expect("a row of the tile");
+                    for c in 0..4 {
+                        tile[r][c] = R::load(&row[c]);
+                    }
+                }
+                store(both_sides!(transform::output_transposed::<R>, tile, 4 => 6), tiles, i * plan.per_image + t, d);
+            }
+        }
+    }
+}
+
+/// The 36 points of one tile to their places.
+#[inline(always)]
+pub(super) fn store<R: Register>(values: [[R; 6]; 6], tiles: usize, t: usize, into: &mut [Lane]) {
+    let into = &mut into[t..];
+    for r in 0..6 {
+        for c in 0..6 {
+            values[r][c].store(&mut into[(6 * r + c) * tiles]);
+        }
+    }
+}
+
+/// The 36 points of one tile from their places.
+#[inline(always)]
+pub(super) fn load<R: Register>(from: &[Lane], tiles: usize, t: usize) -> [[R; 6]; 6] {
+    let from = &from[t..];
+    let mut values = [[R::load(&ZERO); 6]; 6];
+    for r in 0..6 {
+        for c in 0..6 {
+            values[r][c] = R::load(&from[(6 * r + c) * tiles]);
+        }
+    }
+    values
+}
