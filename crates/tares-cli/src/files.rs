@@ -1,6 +1,6 @@
 //! Writing files so that a reader sees the old content or the new, never a part.
 
-use crate::failure::{Failure, Outcome};
+use crate::ui::failure::{Failure, Outcome};
 use std::fs;
 use std::io::Write;
 use std::path::Path;

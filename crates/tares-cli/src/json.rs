@@ -1,6 +1,6 @@
 //! JSON that people read: a value per line, but the rows of a matrix as lines.
 
-use crate::failure::{Failure, Outcome};
+use crate::ui::failure::{Failure, Outcome};
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use std::io::{Result, Write};

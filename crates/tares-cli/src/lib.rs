@@ -1,29 +1,17 @@
 //! The program `tares`: what was typed → what it means → a run on disk → a report.
 //!
-//! [`command`] has one file per subcommand; [`record`] is the run directory; [`report`] turns records into tables,
-//! pictures and pages, purely. Only this crate prints, and only through [`terminal`].
+//! [`command`] has one file per subcommand; [`run`] trains and leaves a run directory behind, [`record`] is that directory
+//! as plain data; [`audit`] finds wrong labels; [`report`] turns records into tables, pictures and pages, purely. Only
+//! this crate prints, and only through [`ui`].
 
-pub mod audit_files;
-pub mod clock;
+pub mod audit;
 pub mod command;
-pub mod failure;
 pub mod files;
-pub mod interrupt;
 pub mod json;
-pub mod label_noise;
-pub mod live_table;
-pub mod model;
-pub mod noise_rate;
-pub mod probability_file;
 pub mod record;
 pub mod report;
 pub mod run;
-pub mod run_bars;
-pub mod run_history;
-pub mod runs;
-pub mod samples;
-pub mod spec;
-pub mod terminal;
+pub mod ui;
 
 use clap::Parser;
 use std::process::ExitCode;
@@ -34,7 +22,7 @@ pub fn main() -> ExitCode {
         let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
         let cause = panic.payload_as_str().unwrap_or("unknown cause");
         let text = format!("internal error{}: {cause}", place.unwrap_or_default());
-        terminal::print_failure(&failure::Failure::new(text).way_out(concat!(
+        ui::terminal::print_failure(&ui::failure::Failure::new(text).way_out(concat!(
             "this is a bug in tares ",
             env!("CARGO_PKG_VERSION"),
             "; please report it with the command you ran"
@@ -47,7 +35,7 @@ pub fn main() -> ExitCode {
     match outcome {
         Ok(Ok(exit)) => ExitCode::from(exit as u8),
         Ok(Err(failure)) => {
-            terminal::print_failure(&failure);
+            ui::terminal::print_failure(&failure);
             ExitCode::from(failure.exit_code())
         }
         // The hook above has already said what happened.

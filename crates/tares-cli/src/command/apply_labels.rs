@@ -2,9 +2,9 @@
 
 use super::Exit;
 use super::source::{Reading, load};
-use crate::failure::{Failure, Outcome};
 use crate::report::escape::csv_text;
-use crate::terminal::{Screen, plain};
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::terminal::{Screen, plain};
 use clap::Args;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -3,17 +3,17 @@
 use super::Exit;
 use super::plan::Training;
 use super::source::{Reading, load};
-use crate::audit_files::{
+use crate::audit::files::{
     AgainstTruth, ClassSummary, Finding, Names, NeighbourSummary, Reason, Summary, write_labels, write_summary,
     write_suspects,
 };
-use crate::failure::{Failure, Outcome};
+use crate::audit::probability_file::{ProbabilityFile, Rows as FileRows, read_labels, read_truth};
+use crate::audit::run_history::RunHistory;
 use crate::files::{create_directory, write_whole};
-use crate::probability_file::{ProbabilityFile, Rows as FileRows, read_labels, read_truth};
 use crate::report::audit_page::{Shown, audit_page};
-use crate::run_history::RunHistory;
-use crate::samples;
-use crate::terminal::{Screen, plain, work_bar};
+use crate::run::samples;
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::terminal::{Screen, plain, work_bar};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::evaluate::cross_validated_probabilities;

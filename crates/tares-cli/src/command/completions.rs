@@ -1,7 +1,7 @@
 //! `tares completions`: a script that completes commands and options in a shell.
 
 use super::{Cli, Exit};
-use crate::failure::Outcome;
+use crate::ui::failure::Outcome;
 use clap::{Args, CommandFactory};
 use std::io::Write;
 

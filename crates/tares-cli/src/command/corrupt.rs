@@ -2,11 +2,11 @@
 
 use super::Exit;
 use super::source::{Reading, load};
-use crate::failure::{Failure, Outcome};
 use crate::files::create_directory;
-use crate::label_noise::LabelNoise;
 use crate::record::NoiseRecord;
-use crate::terminal::{Screen, plain};
+use crate::run::label_noise::LabelNoise;
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::terminal::{Screen, plain};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Realised};

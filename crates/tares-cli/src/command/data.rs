@@ -2,8 +2,8 @@
 
 use super::Exit;
 use super::source::{Reading, load, progress_text, reading_failure};
-use crate::failure::Outcome;
-use crate::terminal::{FAINT, Screen, TITLE, plain, work_bar};
+use crate::ui::failure::Outcome;
+use crate::ui::terminal::{FAINT, Screen, TITLE, plain, work_bar};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tares_data::Builtin;

@@ -1,16 +1,16 @@
 //! `tares demo`: see it work, with no data, no network and no options.
 
 use super::Exit;
-use crate::failure::Outcome;
-use crate::label_noise::LabelNoise;
 use crate::record::RunRecord;
 use crate::report::gallery::Card;
 use crate::report::{self, summary};
-use crate::run::Start;
-use crate::run_bars::RunBars;
-use crate::runs::run_all;
-use crate::spec::{Experiment, Load, NoiseRate, VERSION};
-use crate::terminal::{self, Screen, plain};
+use crate::run::label_noise::LabelNoise;
+use crate::run::runs::run_all;
+use crate::run::spec::{Experiment, Load, NoiseRate, VERSION};
+use crate::run::train::Start;
+use crate::ui::failure::Outcome;
+use crate::ui::run_bars::RunBars;
+use crate::ui::terminal::{self, Screen, plain};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;

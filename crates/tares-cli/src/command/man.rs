@@ -1,8 +1,8 @@
 //! `tares man`: the manual pages.
 
 use super::{Cli, Exit};
-use crate::failure::{Failure, Outcome};
 use crate::files::{create_directory, write_whole};
+use crate::ui::failure::{Failure, Outcome};
 use clap::{Args, CommandFactory};
 use std::io::Write;
 use std::path::PathBuf;

@@ -14,8 +14,8 @@ pub mod report;
 pub mod source;
 pub mod train;
 
-use crate::failure::Outcome;
-use crate::terminal::Screen;
+use crate::ui::failure::Outcome;
+use crate::ui::terminal::Screen;
 use clap::{Parser, Subcommand};
 
 /// Learn from labels that are partly wrong.

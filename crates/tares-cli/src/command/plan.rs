@@ -1,6 +1,6 @@
 //! The options of training, the same for `train`, `compare` and `demo`.
 
-use crate::failure::Outcome;
+use crate::ui::failure::Outcome;
 use clap::{Args, ValueEnum};
 use tares::optimiser::{Adam, Sgd};
 use tares::{Augment, Network, Normalise, Optimiser, Plan};

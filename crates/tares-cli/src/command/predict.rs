@@ -2,9 +2,9 @@
 
 use super::Exit;
 use super::source::reading_failure;
-use crate::failure::{Failure, Outcome};
-use crate::model::Model;
-use crate::terminal::{Screen, plain};
+use crate::run::model::Model;
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::terminal::{Screen, plain};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::evaluate::answers;

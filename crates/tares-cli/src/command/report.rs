@@ -1,10 +1,10 @@
 //! `tares report`: runs → tables, pictures and a page.
 
 use super::Exit;
-use crate::failure::{Failure, Outcome};
 use crate::record::RunRecord;
 use crate::report::{self, summary};
-use crate::terminal::Screen;
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::terminal::Screen;
 use clap::Args;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,8 @@
 //! The options that say how data is read, the same for every command.
 
-use crate::failure::{Failure, Outcome};
-use crate::spec::Load;
-use crate::terminal::{Screen, plain, work_bar};
+use crate::run::spec::Load;
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::terminal::{Screen, plain, work_bar};
 use clap::Args;
 use std::path::PathBuf;
 use tares_data::{LoadOptions, Loaded, Progress, Stage};

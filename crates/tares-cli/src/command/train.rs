@@ -3,13 +3,13 @@
 use super::Exit;
 use super::plan::Training;
 use super::source::{Reading, load};
-use crate::failure::{Failure, Outcome};
-use crate::label_noise::LabelNoise;
 use crate::record::RunRecord;
 use crate::report;
-use crate::run::{Event, Start, run};
-use crate::spec::{self, NoiseRate, Spec, VERSION};
-use crate::terminal::{Screen, epoch_bar, plain};
+use crate::run::label_noise::LabelNoise;
+use crate::run::spec::{self, NoiseRate, Spec, VERSION};
+use crate::run::train::{Event, Start, run};
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::terminal::{Screen, epoch_bar, plain};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::Method;
@@ -103,7 +103,7 @@ impl Train {
                             rate.band.map_or(String::new(), |(low, high)| format!(", likely {low:.3} to {high:.3}"));
                         screen.note(format!("noise rate {:.3} ({}{band})", rate.value, rate.source));
                         if rate.band.is_some() {
-                            screen.note(format!("  {}", crate::noise_rate::sensitivity(rate.value)));
+                            screen.note(format!("  {}", crate::run::noise_rate::sensitivity(rate.value)));
                         }
                     }
                     if done > 0 {

@@ -4,8 +4,8 @@
 
 use super::heat_map::HeatMap;
 use super::page::{document, render};
-use crate::audit_files::Summary;
-use crate::failure::{Failure, Outcome};
+use crate::audit::files::Summary;
+use crate::ui::failure::{Failure, Outcome};
 use minijinja::context;
 use minijinja::value::Value;
 use serde::Serialize;
@@ -50,7 +50,7 @@ pub fn audit_page(summary: &Summary, shown: &[Shown], source: Option<&str>, key:
     let percent = |value: f64| format!("{:.1}", 100.0 * value);
     let mut per_class: Vec<_> = summary.per_class.iter().filter(|class| class.rows > 0).collect();
     per_class.sort_by(|a, b| {
-        let bad = |class: &crate::audit_files::ClassSummary| class.suspects as f64 / class.rows as f64;
+        let bad = |class: &crate::audit::files::ClassSummary| class.suspects as f64 / class.rows as f64;
         bad(b).total_cmp(&bad(a)).then(a.class.cmp(&b.class))
     });
     let classes: Vec<Value> = per_class

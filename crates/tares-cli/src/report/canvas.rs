@@ -2,7 +2,7 @@
 //!
 //! SVG keeps the ink colours below as attributes; the page's style sheet maps them to its own for dark mode.
 
-use crate::failure::{Failure, Outcome};
+use crate::ui::failure::{Failure, Outcome};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::register_font;

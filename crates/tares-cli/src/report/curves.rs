@@ -2,7 +2,7 @@
 
 use super::canvas::{self, Drawing, GRID, INK, SERIES, SOFT, Size, font};
 use super::table::Cell;
-use crate::failure::Outcome;
+use crate::ui::failure::Outcome;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};

@@ -1,6 +1,6 @@
 //! Class names, file names and cells are data, wherever they are shown.
 
-use crate::terminal::plain;
+use crate::ui::terminal::plain;
 
 /// Text for HTML, in element content and in quoted attributes. Control characters become visible.
 ///

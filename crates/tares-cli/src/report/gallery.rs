@@ -2,7 +2,7 @@
 
 use super::canvas::encode_png;
 use super::escape::html;
-use crate::failure::Outcome;
+use crate::ui::failure::Outcome;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! A matrix of fractions as a heat map: rows are true classes, columns what was given, predicted or suggested instead.
 
 use super::canvas::{self, Drawing, GRID, HEAT, INK, ON_HEAT, SOFT, Size, font};
-use crate::failure::Outcome;
+use crate::ui::failure::Outcome;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -139,7 +139,7 @@ impl Drawing for HeatMap {
         if self.shows_names() {
             let every = if cell >= 14 * scale { 1 } else { 2 };
             for (i, name) in self.classes.iter().enumerate().step_by(every) {
-                let name = shortened(&crate::terminal::plain(name));
+                let name = shortened(&crate::ui::terminal::plain(name));
                 let middle = i as i32 * cell + cell / 2;
                 let place = (left - 6 * scale, top + middle);
                 area.draw(&Text::new(name.clone(), place, style(INK, HPos::Right, VPos::Center))).map_err(words)?;

@@ -12,9 +12,9 @@ pub mod table;
 
 mod canvas;
 
-use crate::failure::Outcome;
 use crate::files::{create_directory, write_whole};
 use crate::record::RunRecord;
+use crate::ui::failure::Outcome;
 use page::QUANTITIES;
 use std::path::Path;
 use summary::Summary;
@@ -52,7 +52,7 @@ pub fn write_all(directory: &Path, title: &str, runs: &[RunRecord]) -> Outcome<V
 /// # Errors
 /// The directory cannot be written.
 pub fn write_tables(directory: &Path, rows: &[Summary]) -> Outcome<()> {
-    let paper = crate::terminal::Screen { json: false, quiet: true, color: false, live: false, width: 100 };
+    let paper = crate::ui::terminal::Screen { json: false, quiet: true, color: false, live: false, width: 100 };
     let tables =
         [("test-accuracy", summary::accuracy_table(rows)), ("label-precision", summary::precision_table(rows))];
     for (name, table) in tables {

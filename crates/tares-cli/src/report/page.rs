@@ -8,9 +8,9 @@ use super::gallery;
 use super::heat_map::HeatMap;
 use super::summary::{Summary, accuracy_table, in_order, precision_table};
 use super::table::{Cell, Table};
-use crate::failure::{Failure, Outcome};
 use crate::record::{EpochRecord, RunRecord};
-use crate::terminal::plain;
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::terminal::plain;
 use minijinja::value::Value;
 use minijinja::{Environment, context};
 

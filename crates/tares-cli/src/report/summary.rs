@@ -1,8 +1,8 @@
 //! One row per run, and the table of means over seeds that is made from them.
 
 use super::table::{Cell, Table};
-use crate::failure::{Failure, Outcome};
 use crate::record::RunRecord;
+use crate::ui::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 
 /// A finished run in one row: the columns of `summary.csv`, in its order. Accuracies are fractions.

@@ -1,7 +1,7 @@
 //! [`Table`]: mean ± std in rows and columns, the best of each column marked, as text, Markdown, LaTeX and CSV.
 
 use super::escape;
-use crate::terminal::{self, Screen, plain};
+use crate::ui::terminal::{self, Screen, plain};
 
 /// Numbers over seeds, with names for the rows and columns.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,10 +1,10 @@
 //! What an audit leaves behind for people and programs: `suspects.csv`, `labels-suggested.csv`, `summary.json`.
 
-use crate::failure::{Failure, Outcome};
 use crate::files::write_whole;
 use crate::json::to_json;
 use crate::report::escape::csv_text;
-use crate::terminal::plain;
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::terminal::plain;
 use serde::Serialize;
 use std::path::Path;
 use tares_core::{Dataset, Label};

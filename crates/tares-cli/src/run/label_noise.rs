@@ -3,8 +3,8 @@
 //! The kinds that only need labels are `tares-core`'s. A matrix needs a file, open-set noise another data set, semantic
 //! noise a trained network: they live here, where files and networks meet.
 
-use crate::failure::{Failure, Outcome};
 use crate::record::NoiseRecord;
+use crate::ui::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! A trained model on disk: what `predict` needs besides the weights.
 
-use crate::failure::{Failure, Outcome};
 use crate::files::read_text;
-use crate::spec::Spec;
+use crate::run::spec::Spec;
+use crate::ui::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tares::method::RogHead;

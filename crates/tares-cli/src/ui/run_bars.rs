@@ -1,9 +1,9 @@
 //! [`RunBars`]: one progress bar per run, with its latest test accuracy. For a handful of runs; see
-//! [`LiveTable`](crate::live_table::LiveTable) for many.
+//! [`LiveTable`](crate::ui::live_table::LiveTable) for many.
 
-use crate::runs::{Watch, name};
-use crate::spec::Spec;
-use crate::terminal::{Screen, epoch_bar};
+use crate::run::runs::{Watch, name};
+use crate::run::spec::Spec;
+use crate::ui::terminal::{Screen, epoch_bar};
 use indicatif::{MultiProgress, ProgressBar};
 use std::sync::OnceLock;
 

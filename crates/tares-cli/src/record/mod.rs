@@ -13,10 +13,10 @@
 //! .lock              held by the process that writes here
 //! ```
 
-use crate::failure::{Failure, Outcome};
 use crate::files::{create_directory, read_text, write_whole};
 use crate::json::to_json;
 use crate::report::gallery::Card;
+use crate::ui::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Write};

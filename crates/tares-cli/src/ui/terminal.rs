@@ -2,7 +2,7 @@
 //!
 //! Class names, file names and cells are data. [`plain`] makes control characters visible instead of sending them on.
 
-use crate::failure::{Failure, Outcome};
+use crate::ui::failure::{Failure, Outcome};
 use anstyle::{AnsiColor, Style};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::borrow::Cow;
@@ -145,7 +145,7 @@ pub fn work_bar(bars: &MultiProgress, what: &str) -> ProgressBar {
 /// format characters become `\u{…}`.
 ///
 /// ```
-/// assert_eq!(tares_cli::terminal::plain("cat\u{1b}[2J"), "cat\\u{1b}[2J");
+/// assert_eq!(tares_cli::ui::terminal::plain("cat\u{1b}[2J"), "cat\\u{1b}[2J");
 /// ```
 pub fn plain(text: &str) -> Cow<'_, str> {
     if !text.chars().any(unprintable) {

@@ -1,8 +1,8 @@
 //! What a run learnt about every training sample, and the suspicious ones among them.
 
-use crate::failure::Outcome;
 use crate::report::escape::csv_text;
 use crate::report::gallery::{Card, picture};
+use crate::ui::failure::Outcome;
 use std::path::Path;
 use tares::network::AnyNetwork;
 use tares::{Fitted, evaluate};
@@ -127,7 +127,7 @@ impl Samples {
 /// None that a person can cause.
 pub fn suspects_csv(train: &Dataset, suspects: &[Suspect]) -> Outcome<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut write = |fields: [&str; 6]| writer.write_record(fields).map_err(crate::failure::Failure::new);
+    let mut write = |fields: [&str; 6]| writer.write_record(fields).map_err(crate::ui::failure::Failure::new);
     write(["index", "id", "given", "suggested", "score", "reason"])?;
     let name = |label: Label| csv_text(&train.class_names()[label as usize]);
     for suspect in suspects {
@@ -140,8 +140,8 @@ pub fn suspects_csv(train: &Dataset, suspects: &[Suspect]) -> Outcome<String> {
             &suspect.reason,
         ])?;
     }
-    let bytes = writer.into_inner().map_err(crate::failure::Failure::new)?;
-    String::from_utf8(bytes).map_err(crate::failure::Failure::new)
+    let bytes = writer.into_inner().map_err(crate::ui::failure::Failure::new)?;
+    String::from_utf8(bytes).map_err(crate::ui::failure::Failure::new)
 }
 
 /// The first suspects with their pictures or values.

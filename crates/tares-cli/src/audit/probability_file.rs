@@ -1,6 +1,6 @@
 //! Probabilities and labels from any model's output: NPY in blocks, Parquet by row groups, CSV.
 
-use crate::failure::{Failure, Outcome};
+use crate::ui::failure::{Failure, Outcome};
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! What is asked for: [`Spec`] is one run, [`Experiment`] the product of data, noises, methods and seeds. Both are
 //! TOML files; unknown keys are errors that say where.
 
-use crate::failure::{Failure, Outcome};
-use crate::label_noise::LabelNoise;
+use crate::run::label_noise::LabelNoise;
+use crate::ui::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! The noise rate nobody knows: estimated before training, from networks that never saw the labels they judge.
 
-use crate::failure::Outcome;
 use crate::record::RateRecord;
-use crate::spec::Spec;
+use crate::run::spec::Spec;
+use crate::ui::failure::Outcome;
 use tares::evaluate::cross_validated_probabilities;
 use tares::{Control, Method, Network, Plan};
 use tares_core::Dataset;
@@ -28,7 +28,7 @@ pub fn estimate(spec: &Spec, train: &Dataset, network: &Network) -> Outcome<Rate
     let device = tares::device::by_name(&spec.device)?;
     let probabilities =
         cross_validated_probabilities(train, FOLDS, network, &Method::Standard, &plan, &device, &mut |_, _| {
-            if crate::interrupt::asked() { Control::Stop } else { Control::Continue }
+            if crate::ui::interrupt::asked() { Control::Stop } else { Control::Continue }
         })?;
     let found = count(&ProbabilityMatrix::new(&probabilities, train.classes())?, train.given(), Detector::default())?;
     Ok(RateRecord {

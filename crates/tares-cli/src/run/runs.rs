@@ -1,12 +1,12 @@
 //! Many runs: those that are not finished are trained, some at a time, and all records come back in order.
 
-use crate::failure::{Failure, Outcome};
 use crate::record::RunRecord;
 use crate::report::file_name;
 use crate::report::summary::Summary;
-use crate::run::{Event, Start, run};
-use crate::spec::Spec;
-use crate::terminal::Screen;
+use crate::run::spec::Spec;
+use crate::run::train::{Event, Start, run};
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::terminal::Screen;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};

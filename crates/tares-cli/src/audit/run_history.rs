@@ -1,11 +1,11 @@
 //! A finished run, looked at for wrong labels: the margins of its training history.
 
-use crate::audit_files::{ClassSummary, Finding, Reason, Summary};
+use crate::audit::files::{ClassSummary, Finding, Reason, Summary};
 use crate::command::source;
-use crate::failure::{Failure, Outcome};
 use crate::record::RunRecord;
-use crate::spec::{self, Spec};
-use crate::terminal::Screen;
+use crate::run::spec::{self, Spec};
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::terminal::Screen;
 use std::path::{Path, PathBuf};
 use tares_core::audit::score::margin_scores;
 use tares_core::estimate::margins::from_margins;

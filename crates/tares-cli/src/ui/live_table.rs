@@ -3,9 +3,9 @@
 
 use crate::report::summary::in_order;
 use crate::report::table::Cell;
-use crate::runs::{Watch, name};
-use crate::spec::Spec;
-use crate::terminal::{FAINT, Screen, plain};
+use crate::run::runs::{Watch, name};
+use crate::run::spec::Spec;
+use crate::ui::terminal::{FAINT, Screen, plain};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::{Mutex, MutexGuard};
 
@@ -171,7 +171,7 @@ fn aligned(grid: &[Vec<(String, bool)>]) -> Vec<Vec<(String, bool)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Experiment, Load, NoiseRate, VERSION};
+    use crate::run::spec::{Experiment, Load, NoiseRate, VERSION};
     use tares::Plan;
 
     fn runs() -> Vec<Spec> {

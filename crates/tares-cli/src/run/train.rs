@@ -1,16 +1,16 @@
 //! A [`Spec`] becomes a run directory: noise, noise rate, training with checkpoints, and what is left behind.
 
-use crate::failure::{Failure, Outcome};
-use crate::interrupt;
 use crate::json::to_json;
-use crate::label_noise::LabelNoise;
-use crate::model::Model;
 use crate::record::{
     DataRecord, EpochRecord, FORMAT, Machine, Manifest, RateRecord, ResultRecord, RunDirectory, RunRecord, State,
 };
 use crate::report::summary::mean_of_last;
-use crate::samples;
-use crate::spec::{NoiseRate, Spec};
+use crate::run::label_noise::LabelNoise;
+use crate::run::model::Model;
+use crate::run::samples;
+use crate::run::spec::{NoiseRate, Spec};
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::interrupt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tares::network::{AnyNetwork, parameters};
@@ -210,7 +210,7 @@ fn told_rate(spec: &Spec, train: &Dataset, network: &Network) -> Outcome<Option<
             let source = "the noise that was put in".to_owned();
             RateRecord { value: spec.noise.known_rate(train).min(0.99), source, band: None }
         }
-        NoiseRate::Auto => crate::noise_rate::estimate(spec, train, network)?,
+        NoiseRate::Auto => crate::run::noise_rate::estimate(spec, train, network)?,
     }))
 }
 
@@ -235,7 +235,7 @@ fn occupied(place: &Path) -> Failure {
 /// Refuses to go on with a run that was asked for differently.
 fn same_spec(directory: &RunDirectory, spec: &Spec) -> Outcome<()> {
     let path = directory.file("spec.toml");
-    let before: Spec = crate::spec::read(&path)?;
+    let before: Spec = crate::run::spec::read(&path)?;
     if before == *spec {
         return Ok(());
     }
@@ -288,7 +288,7 @@ fn manifest(
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             device: spec.device.clone(),
         },
-        started: before.map_or_else(crate::clock::now, |before| before.started.clone()),
+        started: before.map_or_else(crate::run::clock::now, |before| before.started.clone()),
         result: None,
     })
 }
