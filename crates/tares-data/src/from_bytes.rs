@@ -1,17 +1,18 @@
 //! Every reader over bytes in memory, from the first byte to the data set: the way in for fuzzing and for the mutation test.
 
-use crate::csv::{self, Columns};
 use crate::error::{DataError, Result};
+use crate::format::csv::{self, Columns};
+use crate::format::npz::Npz;
+use crate::format::parquet::{ParquetFile, pictures};
+use crate::io::Input;
 use crate::load::LoadOptions;
-use crate::npz::Npz;
-use crate::open::Input;
-use crate::origin::Origin;
-use crate::parquet_file::ParquetFile;
-use crate::picture_parts;
-use crate::pictures::numbered;
-use crate::table_parts::{self, Part, Parts};
-use crate::tree::Tree;
-use crate::{arrays, cifar, folder, human, idx, npy, picture, picture_table};
+use crate::source::Origin;
+
+use crate::format::{arrays, cifar, cifar_n, folder, idx, image, npy};
+use crate::image::pictures::numbered;
+use crate::image::rows as image_rows;
+use crate::io::Tree;
+use crate::table::rows::{self as table_rows, Part, Parts};
 use std::io::Cursor;
 use std::path::Path;
 
@@ -71,13 +72,13 @@ impl Reader {
                 let wanted = Columns { label_needed: true, ..Columns::default() };
                 let csv = csv::read(&|| input(bytes.clone()), &wanted)?;
                 let origin = Origin::Csv { train: path.into(), test: None };
-                table(table_parts::part(csv)?, origin, &options)
+                table(table_rows::part(csv)?, origin, &options)
             }
             Self::Parquet => parquet(bytes, &options),
             Self::Npy => {
                 let array = npy::read(input(bytes)?)?;
                 if arrays::is_pictures(array.header()) {
-                    return Ok(picture_parts::from_arrays((array, None), None)?.train.labels.len());
+                    return Ok(image_rows::from_arrays((array, None), None)?.train.labels.len());
                 }
                 array.texts()?;
                 Ok(arrays::table(&array)?.rows)
@@ -88,15 +89,14 @@ impl Reader {
                 let labels = names.train.1.as_ref().map(|name| npz.array(name)).transpose()?;
                 let features = npz.array(&names.train.0)?;
                 if arrays::is_pictures(features.header()) {
-                    return Ok(picture_parts::from_arrays((features, labels), None)?.train.labels.len());
+                    return Ok(image_rows::from_arrays((features, labels), None)?.train.labels.len());
                 }
-                let part = table_parts::from_arrays(&features, labels)?;
+                let part = table_rows::from_arrays(&features, labels)?;
                 table(part, Origin::Npz { path: path.into(), names, pictures: false }, &options)
             }
-            Self::Human => Ok(human::read(input(bytes)?)?.values().map(Vec::len).sum()),
+            Self::Human => Ok(cifar_n::read(input(bytes)?)?.values().map(Vec::len).sum()),
             Self::Picture => {
-                let picture =
-                    picture::decode(&bytes).map_err(|why| DataError::format(path, crate::Place::File, why))?;
+                let picture = image::decode(&bytes).map_err(|why| DataError::format(path, crate::Place::File, why))?;
                 picture.write(8, 8, &mut [0; 3 * 64]);
                 Ok(1)
             }
@@ -109,16 +109,16 @@ impl Reader {
 }
 
 fn table(part: Part, origin: Origin, options: &LoadOptions) -> Result<usize> {
-    Ok(table_parts::assemble(Parts { train: part, test: None }, origin, options)?.train.len())
+    Ok(table_rows::assemble(Parts { train: part, test: None }, origin, options)?.train.len())
 }
 
 fn parquet(bytes: Vec<u8>, options: &LoadOptions) -> Result<usize> {
     let path = Path::new("bytes");
     let file = ParquetFile::new(path, bytes::Bytes::from(bytes))?;
-    if let Some((pictures, _)) = picture_table::picture_columns(&file) {
+    if let Some((column, _)) = pictures::picture_columns(&file) {
         let mut rows = 0;
-        file.for_each_bytes(&pictures, &mut |_, cell| {
-            rows += usize::from(cell.is_some_and(|bytes| picture::decode(bytes).is_ok()));
+        file.for_each_bytes(&column, &mut |_, cell| {
+            rows += usize::from(cell.is_some_and(|bytes| image::decode(bytes).is_ok()));
             Ok(())
         })?;
     }

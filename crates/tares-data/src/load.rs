@@ -1,13 +1,15 @@
 //! The one way in: a name or a path → checked data, what was found, and how to read new rows alike.
 
 use crate::error::{DataError, Place, Result};
-use crate::found::Found;
-use crate::human::HumanLabels;
-use crate::locate;
-use crate::origin::Origin;
-use crate::preparation::Preparation;
+use crate::format::HumanLabels;
+use crate::source::Found;
+
+use crate::format::cifar_n;
+use crate::source::Origin;
 use crate::source::{Builtin, Source};
-use crate::{human, picture_parts, recognise, table_parts};
+use crate::source::{locate, recognise};
+use crate::table::rules::Preparation;
+use crate::{image, table};
 use std::path::PathBuf;
 use tares_core::Dataset;
 
@@ -136,12 +138,12 @@ pub fn load(source: &str, options: &LoadOptions, progress: &mut dyn FnMut(Progre
         Source::Path(path) => (recognise::recognise(path, options)?, None),
     };
     let mut loaded = if origin.is_table() {
-        table_parts::load(origin, options)?
+        table::rows::load(origin, options)?
     } else {
-        picture_parts::load(origin, builtin, options, progress)?
+        image::rows::load(origin, builtin, options, progress)?
     };
     if let Some(which) = options.human_labels {
-        human::apply(&mut loaded, which, options)?;
+        cifar_n::apply(&mut loaded, which, options)?;
     }
     Ok(loaded)
 }
@@ -170,8 +172,8 @@ pub fn load_with(
         Source::Path(path) => recognise::new_rows(path, options)?,
     };
     match (&preparation.table, origin.is_table()) {
-        (Some(rules), true) => table_parts::load_with(origin, preparation, rules, options),
-        (None, false) => picture_parts::load_with(origin, preparation, options, progress),
+        (Some(rules), true) => table::rows::load_with(origin, preparation, rules, options),
+        (None, false) => image::rows::load_with(origin, preparation, options, progress),
         (expected, _) => {
             let (model, here) = match expected {
                 Some(_) => ("columns", "pictures"),
@@ -190,7 +192,7 @@ fn find_builtin(builtin: Builtin, options: &LoadOptions, progress: &mut dyn FnMu
     let data_dir = options.data_dir.as_deref();
     let folder = match locate::locate(builtin, data_dir)? {
         Some(folder) => folder,
-        None if options.download => crate::fetch::fetch(builtin, None, progress)?,
+        None if options.download => crate::source::fetch::fetch(builtin, None, progress)?,
         None => {
             return Err(DataError::NotFound {
                 name: builtin.to_string(),

@@ -1,0 +1,15 @@
+//! One reader per format: bytes in, [`Table`](crate::table::Table) or [`Pictures`](crate::Pictures) out.
+
+pub mod arrays;
+pub mod cifar;
+pub mod cifar_n;
+pub mod csv;
+pub mod digits;
+pub(crate) mod folder;
+pub mod idx;
+pub mod image;
+pub mod npy;
+pub mod npz;
+pub mod parquet;
+
+pub use cifar_n::HumanLabels;

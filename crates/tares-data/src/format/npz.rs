@@ -1,0 +1,150 @@
+//! NPZ: NumPy arrays in a zip archive, by name.
+
+use crate::error::{DataError, Place, Result};
+use crate::format::npy::{self, Array, Header};
+use crate::io::Input;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+use zip::ZipArchive;
+
+/// Usual names of features and labels; the first pair that is there is used.
+const PAIRS: [(&str, &str); 14] = [
+    ("x_train", "y_train"),
+    ("X_train", "y_train"),
+    ("train_images", "train_labels"),
+    ("train_x", "train_y"),
+    ("x", "y"),
+    ("X", "y"),
+    ("X", "Y"),
+    ("data", "labels"),
+    ("data", "target"),
+    ("images", "labels"),
+    ("features", "labels"),
+    ("embeddings", "labels"),
+    ("features", "y"),
+    ("arr_0", "arr_1"),
+];
+
+/// The same for the test part.
+const TEST_PAIRS: [(&str, &str); 6] = [
+    ("x_test", "y_test"),
+    ("X_test", "y_test"),
+    ("test_images", "test_labels"),
+    ("test_x", "test_y"),
+    ("x_val", "y_val"),
+    ("val_images", "val_labels"),
+];
+
+/// The names of the arrays that make a data set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names {
+    /// Features and labels to train on; labels may be missing for new rows.
+    pub train: (String, Option<String>),
+    /// Features and labels to test on.
+    pub test: Option<(String, String)>,
+}
+
+/// An open archive of arrays.
+pub struct Npz<R: Read + Seek = BufReader<File>> {
+    path: PathBuf,
+    archive: ZipArchive<R>,
+}
+
+impl Npz {
+    /// Opens an archive.
+    ///
+    /// # Errors
+    /// No zip archive.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|source| DataError::io(path, "open", source))?;
+        Self::new(path, BufReader::new(file))
+    }
+}
+
+impl<R: Read + Seek> Npz<R> {
+    /// The same over any bytes; `path` is for messages.
+    ///
+    /// # Errors
+    /// No zip archive.
+    pub fn new(path: impl AsRef<Path>, bytes: R) -> Result<Self> {
+        let path = path.as_ref().to_owned();
+        let archive = ZipArchive::new(bytes)
+            .map_err(|cause| DataError::decode(&path, Place::File, "cannot be read as NPZ (zip)", cause))?;
+        Ok(Self { path, archive })
+    }
+
+    /// The names of the arrays.
+    pub fn names(&self) -> Vec<String> {
+        self.archive.file_names().flatten().filter_map(|name| Some(name.strip_suffix(".npy")?.to_owned())).collect()
+    }
+
+    /// The header of an array.
+    ///
+    /// # Errors
+    /// No such array; no NPY header.
+    pub fn header(&mut self, name: &str) -> Result<Header> {
+        // A header is at most 64 kB and 12 bytes.
+        let head = self.bytes(name, (1 << 16) + 12)?;
+        npy::read_header(&mut Input::from_bytes(self.place(name), head)?).map(|(header, _)| header)
+    }
+
+    /// An array.
+    ///
+    /// # Errors
+    /// No such array; whatever [`npy::read`] refuses.
+    pub fn array(&mut self, name: &str) -> Result<Array> {
+        let bytes = self.bytes(name, u64::MAX)?;
+        npy::from_bytes(self.place(name), bytes)
+    }
+
+    /// The bytes of an array's file.
+    pub(crate) fn raw(&mut self, name: &str) -> Result<Vec<u8>> {
+        self.bytes(name, u64::MAX)
+    }
+
+    pub(crate) fn archive(&mut self) -> &mut ZipArchive<R> {
+        &mut self.archive
+    }
+
+    fn bytes(&mut self, name: &str, most: u64) -> Result<Vec<u8>> {
+        let path = self.place(name);
+        let bad = |cause| DataError::decode(&path, Place::File, "cannot be read from the archive", cause);
+        let entry = self.archive.by_name(&format!("{name}.npy")).map_err(bad)?;
+        let mut bytes = Vec::new();
+        // The size in the archive is only a claim: the vector grows as bytes come.
+        entry.take(most).read_to_end(&mut bytes).map_err(|source| DataError::io(&path, "unpack", source))?;
+        Ok(bytes)
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{name}.npy"))
+    }
+
+    /// Which arrays are features and labels: the named label array and the other one, or the usual names.
+    ///
+    /// # Errors
+    /// No usual names.
+    pub fn find(&mut self, label: Option<&str>, label_needed: bool) -> Result<Names> {
+        let names = self.names();
+        let has = |name: &str| names.iter().any(|known| known == name);
+        let pair = |pairs: &[(&str, &str)]| {
+            pairs.iter().find(|(x, y)| has(x) && has(y)).map(|(x, y)| ((*x).to_owned(), (*y).to_owned()))
+        };
+        if let Some(label) = label.filter(|label| has(label)) {
+            let others: Vec<&String> = names.iter().filter(|name| *name != label).collect();
+            if let [features] = others[..] {
+                return Ok(Names { train: (features.clone(), Some(label.to_owned())), test: None });
+            }
+        }
+        if let Some((x, y)) = pair(&PAIRS) {
+            return Ok(Names { train: (x, Some(y)), test: pair(&TEST_PAIRS) });
+        }
+        if !label_needed && let Some((x, _)) = PAIRS.iter().find(|(x, _)| has(x)) {
+            return Ok(Names { train: ((*x).to_owned(), None), test: None });
+        }
+        let problem = format!("needs arrays named like x and y (or x_train, y_train, …), has {}", names.join(", "));
+        Err(DataError::format(&self.path, Place::File, problem))
+    }
+}

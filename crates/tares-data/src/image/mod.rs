@@ -1,0 +1,8 @@
+//! Pictures: pixels of any format → training and test rows; open-set noise.
+
+mod open_set;
+pub(crate) mod pictures;
+pub(crate) mod rows;
+
+pub use open_set::open_set;
+pub use pictures::Pictures;

@@ -1,0 +1,275 @@
+//! A tree of files: a folder, or a `.tar`, `.tar.gz` or `.zip` archive. Nothing outside it is ever read: members and links
+//! that point elsewhere are refused and listed.
+
+use crate::error::{DataError, Place, Result};
+use crate::io::Input;
+use std::collections::HashSet;
+use std::fs;
+use std::io::{Cursor, Read};
+use std::path::{Component, Path, PathBuf};
+
+/// No single file inside an archive may be larger.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Folders inside folders, at most.
+const MOST_DEPTH: usize = 16;
+
+/// The files below a root, sorted by path.
+#[derive(Debug)]
+pub(crate) struct Tree {
+    pub root: PathBuf,
+    pub files: Vec<TreeFile>,
+    /// Members that may not be read, and why.
+    pub refused: Vec<(PathBuf, String)>,
+}
+
+/// One file: its path below the root, with `/` between the parts.
+#[derive(Debug)]
+pub(crate) struct TreeFile {
+    pub path: String,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    OnDisk(PathBuf),
+    InMemory(Vec<u8>),
+}
+
+impl TreeFile {
+    /// A file that is in memory already.
+    pub fn in_memory(path: String, bytes: Vec<u8>) -> Self {
+        Self { path, content: Content::InMemory(bytes) }
+    }
+
+    /// A file of its own.
+    pub fn on_disk(path: &Path) -> Self {
+        Self { path: path.display().to_string(), content: Content::OnDisk(path.into()) }
+    }
+
+    pub fn read(&self) -> std::result::Result<std::borrow::Cow<'_, [u8]>, String> {
+        match &self.content {
+            Content::OnDisk(path) => Ok(fs::read(path).map_err(|error| error.to_string())?.into()),
+            Content::InMemory(bytes) => Ok(bytes.as_slice().into()),
+        }
+    }
+}
+
+impl Tree {
+    /// Lists a folder or reads an archive.
+    pub fn open(path: &Path) -> Result<Self> {
+        let mut tree = if path.is_dir() {
+            let mut tree = Self { root: path.into(), files: Vec::new(), refused: Vec::new() };
+            let root = fs::canonicalize(path).map_err(|source| DataError::io(path, "open", source))?;
+            let mut seen = HashSet::from([root.clone()]);
+            tree.walk(path, &root, "", 0, &mut seen)?;
+            tree
+        } else {
+            Self::archive(Input::open(path)?)?
+        };
+        tree.files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(tree)
+    }
+
+    /// Reads an archive: zip or tar, told by content.
+    pub fn archive(mut input: Input) -> Result<Self> {
+        let mut tree = Self { root: input.path().to_owned(), files: Vec::new(), refused: Vec::new() };
+        if input.peek()?.starts_with(b"PK") {
+            tree.unzip(input)?
+        } else {
+            tree.untar(input)?
+        }
+        Ok(tree)
+    }
+
+    fn walk(
+        &mut self,
+        folder: &Path,
+        root: &Path,
+        prefix: &str,
+        depth: usize,
+        seen: &mut HashSet<PathBuf>,
+    ) -> Result<()> {
+        let failed = |source| DataError::io(folder, "list", source);
+        for entry in fs::read_dir(folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
+                self.refused.push((entry.path(), "its name is not UTF-8".into()));
+                continue;
+            };
+            if name.starts_with('.') {
+                continue;
+            }
+            let path = entry.path();
+            let below = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+            // Follows links: what counts is where the path ends.
+            let target = match fs::canonicalize(&path) {
+                Ok(target) => target,
+                Err(error) => {
+                    self.refused.push((path, error.to_string()));
+                    continue;
+                }
+            };
+            if !target.starts_with(root) {
+                self.refused.push((path, format!("is a link that leaves the folder, to {}", target.display())));
+            } else if target.is_dir() {
+                if depth >= MOST_DEPTH {
+                    self.refused.push((path, format!("lies more than {MOST_DEPTH} folders deep")));
+                } else if seen.insert(target) {
+                    self.walk(&path, root, &below, depth + 1, seen)?;
+                } else {
+                    self.refused.push((path, "is a link to a folder that is read already".into()));
+                }
+            } else {
+                self.files.push(TreeFile { path: below, content: Content::OnDisk(path) });
+            }
+        }
+        Ok(())
+    }
+
+    fn untar(&mut self, input: Input) -> Result<()> {
+        let root = self.root.clone();
+        let failed = |source| DataError::decode(&root, Place::File, "cannot be read as a tar archive", source);
+        let mut archive = tar::Archive::new(input);
+        for entry in archive.entries().map_err(failed)? {
+            let mut entry = entry.map_err(failed)?;
+            let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+            let kind = entry.header().entry_type();
+            if kind.is_dir() || kind.is_pax_global_extensions() || kind.is_pax_local_extensions() {
+                continue;
+            }
+            match inside(&name) {
+                Err(why) => self.refused.push((name.into(), why)),
+                Ok(_) if !kind.is_file() && !kind.is_contiguous() => {
+                    self.refused.push((name.into(), "is a link or a device, not a file".into()));
+                }
+                Ok(path) => {
+                    let mut bytes = Vec::new();
+                    entry.by_ref().take(MOST_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+                    self.files.push(TreeFile { path, content: Content::InMemory(bytes) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn unzip(&mut self, mut input: Input) -> Result<()> {
+        let root = self.root.clone();
+        let failed = |error| DataError::decode(&root, Place::File, "cannot be read as a zip archive", error);
+        let bytes = input.rest(u64::MAX - 1)?;
+        let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(failed)?;
+        for index in 0..archive.len() {
+            let entry = archive.by_index(index).map_err(failed)?;
+            let name = entry.name().map_err(failed)?.into_owned();
+            if entry.is_dir() {
+                continue;
+            }
+            match inside(&name) {
+                Err(why) => self.refused.push((name.into(), why)),
+                Ok(_) if entry.is_symlink() => self.refused.push((name.into(), "is a link, not a file".into())),
+                Ok(path) => {
+                    let mut bytes = Vec::new();
+                    let read = entry.take(MOST_BYTES).read_to_end(&mut bytes);
+                    match read {
+                        Ok(_) => self.files.push(TreeFile { path, content: Content::InMemory(bytes) }),
+                        Err(error) => self.refused.push((name.into(), error.to_string())),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes away a folder that all files are in, as archives have one, unless it holds nothing but files: then it is a class.
+    pub fn strip_top(&mut self) {
+        let Some((top, _)) = self.files.first().and_then(|file| file.path.split_once('/')) else { return };
+        let top = format!("{top}/");
+        let deeper = self.files.iter().any(|file| file.path.get(top.len()..).is_some_and(|below| below.contains('/')));
+        if deeper && self.files.iter().all(|file| file.path.starts_with(&top)) {
+            self.files.iter_mut().for_each(|file| file.path.drain(..top.len()).for_each(drop));
+        }
+    }
+
+    /// The file at a path below the root.
+    pub fn file(&self, path: &str) -> Option<&TreeFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+}
+
+/// The path of an archive member with `/` between its parts, if it stays inside.
+fn inside(name: &str) -> std::result::Result<String, String> {
+    let mut parts = Vec::new();
+    for component in Path::new(name).components() {
+        match component {
+            Component::Normal(part) => parts.push(part.to_string_lossy()),
+            Component::CurDir => {}
+            _ => return Err("points outside the archive".into()),
+        }
+    }
+    if parts.is_empty() || name.contains('\\') {
+        return Err("has a name that is no path inside the archive".into());
+    }
+    Ok(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tar_of(entries: &[(&str, tar::EntryType, &[u8])]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (name, kind, content) in entries {
+            let mut header = tar::Header::new_gnu();
+            header.as_gnu_mut().unwrap().name[..name.len()].copy_from_slice(name.as_bytes());
+            header.set_entry_type(*kind);
+            header.set_size(content.len() as u64);
+            header.set_cksum();
+            bytes.extend_from_slice(header.as_bytes());
+            bytes.extend_from_slice(content);
+            bytes.resize(bytes.len().next_multiple_of(512), 0);
+        }
+        bytes.resize(bytes.len() + 1024, 0);
+        bytes
+    }
+
+    #[test]
+    fn members_that_point_outside_are_refused_and_listed() {
+        let file = tar::EntryType::Regular;
+        let bytes = tar_of(&[
+            ("top/a/1.png", file, b"one"),
+            ("../evil", file, b"x"),
+            ("/etc/passwd", file, b"x"),
+            ("top/link", tar::EntryType::Symlink, b""),
+        ]);
+        let mut tree = Tree::archive(Input::from_bytes("x.tar", bytes).unwrap()).unwrap();
+        tree.strip_top();
+        assert_eq!(tree.files.len(), 1);
+        assert_eq!(tree.files[0].path, "a/1.png");
+        assert_eq!(tree.files[0].read().unwrap().as_ref(), b"one");
+        let refused: Vec<String> =
+            tree.refused.iter().map(|(path, why)| format!("{}: {why}", path.display())).collect();
+        assert_eq!(
+            refused,
+            [
+                "../evil: points outside the archive",
+                "/etc/passwd: points outside the archive",
+                "top/link: is a link or a device, not a file"
+            ]
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_that_leave_the_folder_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        std::fs::create_dir(folder.path().join("cat")).unwrap();
+        std::fs::write(folder.path().join("cat/1.png"), b"x").unwrap();
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("cat/2.png")).unwrap();
+        std::os::unix::fs::symlink(folder.path(), folder.path().join("cat/loop")).unwrap();
+        std::os::unix::fs::symlink("nowhere", folder.path().join("cat/3.png")).unwrap();
+        let tree = Tree::open(folder.path()).unwrap();
+        assert_eq!(tree.files.len(), 1);
+        assert_eq!(tree.refused.len(), 3);
+    }
+}

@@ -1,0 +1,93 @@
+//! Where built-in data sets are looked for: `data_dir`, then `TARES_DATA`, then the user's cache folder, then the system's
+//! data packages. In each, the files may be plain or gzipped, directly inside or in a folder with one of the usual names.
+
+use crate::error::{DataError, Result};
+use crate::format::cifar::{self, Layout};
+use crate::format::idx;
+use crate::source::Builtin;
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The folder that holds a built-in data set, if one of the places has it. `digits` needs none.
+///
+/// # Errors
+/// `data_dir` is given and does not exist.
+pub fn locate(builtin: Builtin, data_dir: Option<&Path>) -> Result<Option<PathBuf>> {
+    if let Some(folder) = data_dir
+        && !folder.exists()
+    {
+        let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+        return Err(DataError::io(folder, "open the data folder", source));
+    }
+    Ok(places(builtin, data_dir).into_iter().find(|folder| holds(builtin, folder)))
+}
+
+/// Every folder that is looked at, in order.
+pub fn places(builtin: Builtin, data_dir: Option<&Path>) -> Vec<PathBuf> {
+    let roots = [
+        data_dir.map(Path::to_owned),
+        env::var_os("TARES_DATA").filter(|value| !value.is_empty()).map(PathBuf::from),
+        cache_dir(),
+        Some(PathBuf::from("/usr/share/datasets")),
+    ];
+    let inside = |root: PathBuf| folder_names(builtin).iter().map(move |name| root.join(name)).collect::<Vec<_>>();
+    roots.into_iter().flatten().flat_map(inside).collect()
+}
+
+/// The folder downloads go to: `TARES_CACHE`, or `tares` in the user's cache folder. `None` if the user has no home.
+pub fn cache_dir() -> Option<PathBuf> {
+    let folder = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(cache) = folder("TARES_CACHE") {
+        return Some(cache);
+    }
+    let user = if cfg!(windows) {
+        folder("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        folder("HOME").map(|home| home.join("Library/Caches"))
+    } else {
+        folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")))
+    };
+    Some(user?.join("tares"))
+}
+
+/// Whether a folder holds (some of) the data set.
+fn holds(builtin: Builtin, folder: &Path) -> bool {
+    match builtin {
+        Builtin::Digits => false,
+        Builtin::Mnist | Builtin::FashionMnist => idx::find(folder).is_some(),
+        Builtin::Cifar10 => cifar::find(folder).is_some_and(|files| files.layout == Layout::Ten),
+        Builtin::Cifar100 => cifar::find(folder).is_some_and(|files| files.layout != Layout::Ten),
+        Builtin::TinyImageNet => tiny_imagenet(folder).is_some(),
+    }
+}
+
+/// The Tiny-ImageNet folder or archive inside a folder.
+pub(crate) fn tiny_imagenet(folder: &Path) -> Option<PathBuf> {
+    let unpacked = [folder.to_owned(), folder.join("tiny-imagenet-200")];
+    if let Some(folder) = unpacked.into_iter().find(|folder| folder.join("wnids.txt").is_file()) {
+        return Some(folder);
+    }
+    let mut archives: Vec<PathBuf> = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            name.starts_with("tiny-imagenet-200")
+                && [".zip", ".tar", ".tar.gz", ".tgz"].iter().any(|end| name.ends_with(end))
+        })
+        .collect();
+    archives.sort();
+    archives.into_iter().next()
+}
+
+/// The names the data set's folder usually has, here and in other tools.
+fn folder_names(builtin: Builtin) -> &'static [&'static str] {
+    match builtin {
+        Builtin::Digits => &[],
+        Builtin::Mnist => &["mnist", "MNIST/raw", "MNIST"],
+        Builtin::FashionMnist => &["fashion-mnist", "FashionMNIST/raw", "fashion_mnist"],
+        Builtin::Cifar10 => &["cifar-10", "cifar10", "cifar-10-batches-bin"],
+        Builtin::Cifar100 => &["cifar-100", "cifar100", "cifar-100-binary"],
+        Builtin::TinyImageNet => &["tiny-imagenet", "tiny-imagenet-200", ""],
+    }
+}

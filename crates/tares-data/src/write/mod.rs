@@ -1,0 +1,10 @@
+//! Back to files: tables for people and other programs, and a data set in its own format with other labels.
+
+mod relabel;
+mod relabel_csv;
+mod relabel_parquet;
+pub mod suspects;
+mod table;
+
+pub use relabel::write_relabelled;
+pub use table::{Cells, OutTable, TableFormat};
