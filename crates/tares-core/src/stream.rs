@@ -12,6 +12,7 @@
 //! assert_eq!(stream(7, "noise").bits(), stream(7, "noise").bits());
 //! ```
 
+use crate::fingerprint::fnv1a;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -120,11 +121,6 @@ pub(crate) fn hashed_unit(index: u64) -> f64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-}
-
-/// FNV-1a: a published, fixed hash, so that stream numbers never change.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
