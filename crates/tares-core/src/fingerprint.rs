@@ -35,12 +35,11 @@ impl Fingerprint {
         Self((self.0 ^ word).wrapping_mul(PRIME).rotate_left(29))
     }
 
-    /// With the length of `bytes` and all of them, eight to a word.
-    #[must_use]
-    pub fn with_bytes(self, bytes: &[u8]) -> Self {
+    /// The fingerprint of bytes and their number, eight bytes to a word.
+    pub fn of_bytes(bytes: &[u8]) -> Self {
         let (words, rest) = bytes.as_chunks::<8>();
-        let print =
-            words.iter().fold(self.with(bytes.len() as u64), |print, word| print.with(u64::from_le_bytes(*word)));
+        let length = Self((BASIS ^ bytes.len() as u64).wrapping_mul(PRIME));
+        let print = words.iter().fold(length, |print, word| print.with(u64::from_le_bytes(*word)));
         if rest.is_empty() {
             return print;
         }
@@ -70,7 +69,7 @@ mod tests {
     #[test]
     fn every_bit_of_every_byte_counts() {
         let bytes: Vec<u8> = (0..21).collect();
-        let print = |bytes: &[u8]| Fingerprint::default().with_bytes(bytes).value();
+        let print = |bytes: &[u8]| Fingerprint::of_bytes(bytes).value();
         for place in 0..bytes.len() {
             for bit in 0..8 {
                 let mut other = bytes.clone();

@@ -9,6 +9,7 @@
 
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
+use tares_core::Fingerprint;
 
 const MAGIC: &[u8; 8] = b"tares ck";
 const VERSION: u32 = 1;
@@ -168,17 +169,9 @@ fn cut(length: usize) -> Error {
     Error::Checkpoint(format!("cut short after {length} bytes"))
 }
 
-/// FNV-1a over words of eight bytes (the last one filled with zeros, the length first): fast enough for any network.
+/// What a stored checkpoint is checked against.
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {
-    let mut sum = (0xcbf2_9ce4_8422_2325 ^ bytes.len() as u64).wrapping_mul(0x0100_0000_01b3);
-    for chunk in bytes.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        sum = (sum ^ u64::from_le_bytes(word)).wrapping_mul(0x0100_0000_01b3);
-        // The product moves bits only upwards; the turn brings the upper ones back into play.
-        sum = sum.rotate_left(29);
-    }
-    sum
+    Fingerprint::of_bytes(bytes).value()
 }
 
 #[cfg(test)]

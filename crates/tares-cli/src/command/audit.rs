@@ -21,7 +21,7 @@ use tares::{Control, Method, Network, Plan};
 use tares_core::audit::{Audit as Audited, Score, audit_ranked};
 use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatrix, neighbours};
 use tares_core::metric::{Retrieval, auroc, average_precision};
-use tares_core::{Dataset, Label, Shape};
+use tares_core::{Dataset, Fingerprint, Label, Shape};
 use tares_data::npy::Stored;
 use tares_data::{LoadOptions, Preparation};
 
@@ -419,11 +419,8 @@ fn rounded(row: &[f64]) -> Vec<f64> {
 
 /// Tells audits apart in the browser: the same labels and suspects give the same key.
 fn key(given: &[Label], findings: &[Finding]) -> String {
-    let mut hash = 0xcbf2_9ce4_8422_2325u64;
-    let mut add = |value: u64| hash = (hash ^ value).wrapping_mul(0x0100_0000_01b3);
-    given.iter().for_each(|&label| add(u64::from(label)));
-    findings.iter().for_each(|finding| add(finding.index as u64));
-    format!("{hash:016x}")
+    let words = given.iter().map(|&label| u64::from(label)).chain(findings.iter().map(|finding| finding.index as u64));
+    format!("{:016x}", words.fold(Fingerprint::default(), Fingerprint::with).value())
 }
 
 fn print(summary: &Summary, out: &Path, labels: &str, screen: &Screen) -> Outcome<()> {

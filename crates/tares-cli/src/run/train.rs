@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tares::network::{AnyNetwork, parameters};
 use tares::{Checkpoint, Control, Epoch, Fit, Fitted, Method, Network};
-use tares_core::{Dataset, Row, Shape};
+use tares_core::{Dataset, Fingerprint, Row, Shape};
 use tares_data::Loaded;
 
 /// A checkpoint is written after the first epoch that ends this long after the last one.
@@ -326,8 +326,8 @@ pub fn confusion(data: &Dataset, predictions: &[u32]) -> Vec<Vec<u64>> {
 
 /// A fingerprint of all numbers and labels, for people to see that two runs saw the same data.
 pub fn hash(train: &Dataset, test: Option<&Dataset>) -> String {
-    let mut state = 0xcbf2_9ce4_8422_2325_u64;
-    let mut mix = |word: u64| state = (state ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+    let mut print = Fingerprint::default();
+    let mut mix = |word: u64| print = print.with(word);
     for data in [Some(train), test].into_iter().flatten() {
         for index in 0..data.len() {
             match data.row(index) {
@@ -339,5 +339,5 @@ pub fn hash(train: &Dataset, test: Option<&Dataset>) -> String {
             mix(u64::from(data.given()[index]));
         }
     }
-    format!("{state:016x}")
+    format!("{:016x}", print.value())
 }

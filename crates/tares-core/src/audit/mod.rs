@@ -1,7 +1,7 @@
-//! Which labels are wrong: count → score → suspects, worst first.
+//! Which labels are wrong: estimate → scores → suspects, worst first.
 //!
-//! N rows, K classes. Probabilities must be **out-of-sample**. They are gone through in a fixed number of passes over blocks
-//! of rows; memory grows with K² and the suspects, not with N · K.
+//! N rows, K classes. Probabilities must be **out-of-sample**: a model has learnt the wrong labels of the rows it was trained
+//! on. They are read in a fixed number of passes; memory grows with K² and the number of suspects, not with N · K.
 
 pub mod score;
 
@@ -35,7 +35,7 @@ pub struct Suspect {
     pub suggested_probability: f64,
 }
 
-/// What is said about the rows given one class.
+/// How good the labels of one class are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClassQuality {
     /// Rows with this label.
@@ -51,7 +51,7 @@ pub struct ClassQuality {
 /// The result of an audit.
 #[derive(Clone, Debug)]
 pub struct Audit {
-    /// What the first pass counted.
+    /// Counts over all rows.
     pub overview: Overview,
     /// How many labels are wrong.
     pub estimate: Estimate,
@@ -102,7 +102,7 @@ fn audit_rows<P: Probabilities + ?Sized>(
 ) -> Result<Audit> {
     let model = Posterior::of(&Sample::draw(probs, given)?);
     let (overview, estimate, mut suspects) = match detector {
-        // The default in a single pass: rows are checked and judged at one look.
+        // The default needs a single pass, which checks and judges each row.
         Detector::Posterior if score != Score::ClassAdjusted => by_posterior(probs, given, &model, score, None)?,
         Detector::Posterior => by_posterior(probs, given, &model, score, Some(&Overview::of(probs, given)?))?,
         Detector::Confident => {
@@ -124,7 +124,7 @@ fn audit_rows<P: Probabilities + ?Sized>(
 }
 
 impl Audit {
-    /// The quality of every label, one more pass: for rankings of all rows.
+    /// The score of every row, to rank all of them; takes one more pass.
     ///
     /// # Errors
     /// Rows that cannot be read.
@@ -159,7 +159,7 @@ fn score_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], audit: &Aud
     Ok(scores)
 }
 
-/// One pass; `known` is the overview if the scores cannot do without it.
+/// One pass; `known` is the overview if the score needs it.
 fn by_posterior<P: Probabilities + ?Sized>(
     probs: &P,
     given: &[Label],

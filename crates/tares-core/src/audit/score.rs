@@ -1,6 +1,6 @@
 //! How good is a given label? Scores from 0 (certainly wrong) to 1 (certainly right), one number per row.
 //!
-//! All but the last two come from out-of-sample probabilities; those come from a training history.
+//! The scores of [`Score`] come from out-of-sample probabilities, [`margin_scores`] and [`kept_scores`] from a training history.
 
 use crate::dataset::Label;
 use crate::error::{Error, Result};
@@ -25,10 +25,10 @@ pub enum Score {
     SelfConfidence,
     /// (p_y − max_{j≠y} p_j + 1) / 2.
     NormalisedMargin,
-    /// ln(1 + x) / x with x = H(p) / (p_y ln K): a low p_y counts less where the classifier is unsure of everything.
+    /// ln(1 + x) / x with x = H(p) / (p_y ln K): a low p_y counts less where the classifier is unsure of all classes.
     EntropyAdjusted,
-    /// p_y after subtracting each class's mean self-confidence θ, shifted by the largest θ and scaled to sum 1: fair to
-    /// classes the classifier is generally unsure of.
+    /// p_y after subtracting each class's mean self-confidence θ, adding the largest θ and scaling to sum 1. Does not rank a
+    /// class low merely because the classifier is unsure of all its rows.
     ClassAdjusted,
 }
 
@@ -81,7 +81,7 @@ impl<'a> Scorer<'a> {
             Score::NormalisedMargin => Self::NormalisedMargin,
             Score::EntropyAdjusted => Self::EntropyAdjusted,
             Score::ClassAdjusted => {
-                // A class nobody was given takes no part: its θ leaves its probability as it is.
+                // A class without rows has no θ; 0 leaves its probability as it is.
                 let means = overview.map_or(&[][..], |overview| &overview.self_confidence);
                 let means: Vec<f64> = means.iter().map(|mean| mean.unwrap_or(0.0)).collect();
                 let top = means.iter().copied().fold(0.0, f64::max);
@@ -133,8 +133,8 @@ pub fn margin_scores(mean_margins: &[f64]) -> Result<Vec<f64>> {
         .collect()
 }
 
-/// Scores from how often a curriculum kept each row: kept / seen, with one kept and one pruned turn added so that a row
-/// seen once is not judged as firmly as one seen a hundred times.
+/// Scores from how often a curriculum kept each row: (kept + 1) / (seen + 2), Laplace's rule, so that a row seen once gets a less
+/// extreme score than one seen a hundred times.
 ///
 /// # Errors
 /// Lengths that differ; a row kept more often than it was seen.

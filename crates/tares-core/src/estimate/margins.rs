@@ -1,16 +1,17 @@
-//! The noise rate from a training history: the margin of the given label, averaged over epochs (the area under the margin,
-//! Pleiss et al. 2020), is low for wrong labels, because the other rows of the true class pull against them.
+//! The noise rate from a training history. The margin of the given label, averaged over epochs (the area under the margin,
+//! Pleiss et al. 2020), is low for wrong labels: the other rows of the true class pull the network away from them.
 //!
-//! The averages are taken as a mixture of two normal distributions. If one explains them as well, nothing is wrong.
+//! A mixture of two normal distributions is fitted to the averages by expectation maximisation. If one distribution explains
+//! them as well (BIC), no label is called wrong.
 
 use crate::error::{Error, Result};
 
-/// What the history says.
+/// How many labels are wrong, and which.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MarginEstimate {
     /// The part of labels that are wrong.
     pub rate: f64,
-    /// Where the rate lies: two standard deviations of counting, and the rate with the nearer half of the doubtful rows.
+    /// Where the rate lies: two standard errors of counting, and the expected number of rows on the wrong side.
     pub interval: (f64, f64),
     /// Probability that each label is wrong.
     pub wrong: Vec<f64>,
@@ -37,22 +38,22 @@ pub fn from_margins(mean_margins: &[f64]) -> Result<MarginEstimate> {
         return Err(Error::value("mean margin", "finite", mean_margins[index]).at(format!("row {index}")));
     }
     let rows = mean_margins.len() as f64;
-    let one = Bell::of(mean_margins.iter().map(|&m| (m, 1.0)));
+    let one = Normal::of(mean_margins.iter().map(|&m| (m, 1.0)));
     let single: f64 = mean_margins.iter().map(|&m| one.density(m).ln()).sum();
 
     let mut sorted = mean_margins.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let quantile = |q: f64| sorted[((rows - 1.0) * q) as usize];
-    // Start from the two ends; the middle decides itself.
-    let mut low = Bell { mean: quantile(0.05), deviation: one.deviation / 2.0, weight: 0.3 };
-    let mut high = Bell { mean: quantile(0.75), deviation: one.deviation / 2.0, weight: 0.7 };
+    // EM starts with one component at each end.
+    let mut low = Normal { mean: quantile(0.05), deviation: one.deviation / 2.0, weight: 0.3 };
+    let mut high = Normal { mean: quantile(0.75), deviation: one.deviation / 2.0, weight: 0.7 };
     let mut wrong = vec![0.0; mean_margins.len()];
     let mut double = f64::NEG_INFINITY;
     for _ in 0..200 {
         let mut likelihood = 0.0;
         for (p, &margin) in wrong.iter_mut().zip(mean_margins) {
             let (a, b) = (low.weight * low.density(margin), high.weight * high.density(margin));
-            // The left flank of a wide upper bell must not claim that the lowest margins are right.
+            // A wide upper component must not claim the lowest margins, which lie left of the lower one.
             *p = if margin <= low.mean {
                 1.0
             } else if margin >= high.mean {
@@ -62,10 +63,10 @@ pub fn from_margins(mean_margins: &[f64]) -> Result<MarginEstimate> {
             };
             likelihood += (a + b).ln();
         }
-        low = Bell::of(mean_margins.iter().zip(&wrong).map(|(&m, &p)| (m, p)));
-        high = Bell::of(mean_margins.iter().zip(&wrong).map(|(&m, &p)| (m, 1.0 - p)));
+        low = Normal::of(mean_margins.iter().zip(&wrong).map(|(&m, &p)| (m, p)));
+        high = Normal::of(mean_margins.iter().zip(&wrong).map(|(&m, &p)| (m, 1.0 - p)));
         (low.weight, high.weight) = (low.weight / rows, high.weight / rows);
-        // Neither bell may shrink onto a single row.
+        // Neither component may shrink onto a single row.
         let least = one.deviation * 0.02 + f64::MIN_POSITIVE;
         (low.deviation, high.deviation) = (low.deviation.max(least), high.deviation.max(least));
         if (likelihood - double).abs() < 1e-9 * rows {
@@ -73,7 +74,7 @@ pub fn from_margins(mean_margins: &[f64]) -> Result<MarginEstimate> {
         }
         double = likelihood;
     }
-    // Three more parameters must pay for themselves (BIC), and wrong labels have negative margins.
+    // The three additional parameters must lower the BIC, and wrong labels must have negative margins.
     if double - single < 1.5 * rows.ln() || low.mean >= 0.0 {
         wrong.fill(0.0);
     }
@@ -83,13 +84,14 @@ pub fn from_margins(mean_margins: &[f64]) -> Result<MarginEstimate> {
     Ok(MarginEstimate { rate, interval: ((rate - spread).max(0.0), (rate + spread).min(1.0)), wrong })
 }
 
-struct Bell {
+/// A component of the mixture.
+struct Normal {
     mean: f64,
     deviation: f64,
     weight: f64,
 }
 
-impl Bell {
+impl Normal {
     fn of(weighted: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
         let weight: f64 = weighted.clone().map(|(_, w)| w).sum::<f64>().max(f64::MIN_POSITIVE);
         let mean = weighted.clone().map(|(x, w)| x * w).sum::<f64>() / weight;
@@ -109,7 +111,7 @@ mod tests {
     use crate::stream::stream;
 
     #[test]
-    fn two_bells_give_their_share() {
+    fn two_components_give_their_share() {
         for (rate, seed) in [(0.05, 1), (0.2, 2), (0.45, 3)] {
             let mut draws = stream(seed, "test");
             let margins: Vec<f64> = (0..5000)
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bell_has_no_wrong_labels() {
+    fn one_component_has_no_wrong_labels() {
         let mut draws = stream(5, "test");
         let margins: Vec<f64> = (0..3000).map(|_| 3.0 + draws.normal()).collect();
         assert_eq!(from_margins(&margins).unwrap().rate, 0.0);

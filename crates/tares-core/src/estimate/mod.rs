@@ -1,10 +1,10 @@
 //! How many labels are wrong, and which are mistaken for which: from given labels and **out-of-sample** probabilities.
 //!
-//! N rows, K classes; matrices are `T[true][given]`. Probabilities of a model that trained on the very rows it judges
-//! are useless here: it has learnt their wrong labels.
+//! N rows, K classes; matrices are `T[true][given]`. Probabilities on rows that the model was trained on are useless here: it has
+//! learnt their wrong labels.
 //!
-//! Also: from the labels of neighbours when there are features ([`neighbours`]), and from margins over epochs when there
-//! is a training history ([`margins`]).
+//! Without probabilities: from features, by the labels of neighbours ([`neighbours`]), or from a training history, by the margins
+//! over its epochs ([`margins`]).
 
 pub(crate) mod argmax;
 pub mod check;
@@ -31,7 +31,7 @@ use probabilities::sealed::{AnyWidth, Erase};
 use std::fmt;
 use std::str::FromStr;
 
-/// How wrong labels are counted and found.
+/// How wrong labels are found and counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "serde",
@@ -39,7 +39,7 @@ use std::str::FromStr;
     serde(try_from = "String", into = "String")
 )]
 pub enum Detector {
-    /// The probability that each label is wrong, from a model of classifier and noise: [`Posterior`].
+    /// The posterior probability that each label is wrong, under a model of classifier and noise: [`Posterior`].
     #[default]
     Posterior,
     /// Confident learning, as cleanlab's default: [`ConfidentJoint`].
@@ -84,15 +84,16 @@ pub struct Estimate {
     pub rate: f64,
     /// Where the rate lies, as far as the data can tell.
     pub interval: (f64, f64),
-    /// The part that strikes easy rows as well as hard ones, as noise that was put in does: `rate` without the mistakes
-    /// people make on hard rows, which a weak classifier's own look like. The same as `rate` where the detector has but one.
+    /// The rate of noise that does not depend on difficulty, such as injected noise. It leaves out the additional mistakes that
+    /// people make on hard rows, which cannot be told from a weak classifier's own. Only [`Posterior`] makes the difference;
+    /// other detectors repeat `rate`.
     pub uniform_rate: f64,
     /// Which classes are mistaken for which.
     pub transition: Transition,
 }
 
 impl Estimate {
-    /// A rate that was counted: its interval is that of counting.
+    /// A rate that was counted on `rows` rows.
     pub(crate) fn counted(rate: f64, rows: usize, transition: Transition) -> Self {
         Self { rows, rate, interval: counting_interval(rate, rows), uniform_rate: rate, transition }
     }

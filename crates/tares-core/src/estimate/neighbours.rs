@@ -1,13 +1,13 @@
-//! The noise rate from features alone: a row and its two nearest neighbours are taken to have the same true class, so that
-//! their three labels are three draws from the same row of T (the idea of HOC, Zhu, Song, Liu 2021).
+//! The noise rate from features alone (the idea of HOC, Zhu, Song, Liu 2021). A row and its two nearest neighbours are assumed
+//! to have the same true class, so their three labels are three draws from the same row of T:
 //!
 //! ```text
 //! P(y₁, y₂, y₃) = Σ_z p_z T[z][y₁] T[z][y₂] T[z][y₃]
 //! ```
 //!
-//! Three draws identify p and T when T is dominated by its diagonal; fitted by expectation maximisation. Features must
-//! put equal classes side by side (a network's last layer does, raw pixels of photographs don't): where they don't, the
-//! neighbours' real differences are counted as noise.
+//! with p the class shares. Three draws identify p and T if T is dominated by its diagonal; both are fitted by expectation
+//! maximisation. The features must place rows of one class next to each other, as a network's last layer does and raw pixels
+//! of photographs do not. Where they fail to, neighbours of different classes are counted as noise.
 
 use super::Estimate;
 use crate::dataset::{Dataset, Label, Row, check_labels};
@@ -15,12 +15,12 @@ use crate::error::{Error, Result};
 use crate::noise::Transition;
 use rayon::prelude::*;
 
-/// Rows searched for neighbours at most: the search takes their number squared.
+/// At most this many rows are searched: the time grows with their square.
 pub const MOST_ROWS: usize = 8_000;
 
 /// Estimates the noise of a data set from the labels of nearest neighbours (Euclidean, over the rows' own numbers).
 ///
-/// A data set of more than 8000 rows is represented by every n-th of them.
+/// Of a data set with more than [`MOST_ROWS`] rows, every n-th is used.
 ///
 /// # Errors
 /// Fewer than three rows.
@@ -62,7 +62,7 @@ pub fn from_triples(triples: &[[Label; 3]], classes: usize) -> Result<Estimate> 
         return Err(Error::value("number of classes", "at least 2", classes));
     }
     check_labels("label of a neighbour", triples.as_flattened(), classes)?;
-    // Equal triples in any order are one case.
+    // The order within a triple does not matter, and equal triples are counted once.
     let mut sorted: Vec<[Label; 3]> = triples.to_vec();
     sorted.iter_mut().for_each(|triple| triple.sort_unstable());
     sorted.sort_unstable();
@@ -94,7 +94,7 @@ pub fn from_triples(triples: &[[Label; 3]], classes: usize) -> Result<Estimate> 
     }
     let transition = Transition::new(matrix)?;
     let rate = transition.rate(&prior)?;
-    // Neighbours share rows, so the three labels of a triple are worth about one.
+    // Triples overlap, so the three labels of one carry about the information of one.
     Ok(Estimate::counted(rate, triples.len(), transition))
 }
 
@@ -111,7 +111,7 @@ fn two_nearest(features: &[Vec<f32>], of: usize) -> [usize; 2] {
             best[1] = (distance, other);
         }
     }
-    // Distances that overflow leave no neighbour: any other row will do.
+    // If all distances overflow there is no nearest row, so any other row is taken.
     let spare = |taken: usize| (0..features.len()).find(|&i| i != of && i != taken).unwrap_or(of);
     let first = if best[0].1 == usize::MAX { spare(of) } else { best[0].1 };
     let second = if best[1].1 == usize::MAX { spare(first) } else { best[1].1 };
