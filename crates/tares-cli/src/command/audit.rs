@@ -18,7 +18,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::evaluate::cross_validated_probabilities;
 use tares::{Control, Method, Network, Plan};
-use tares_core::audit::{Audit as Audited, Score, audit_ranked};
+use tares_core::audit::{Audited, Score, audit_ranked};
 use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatrix, neighbours};
 use tares_core::metric::{Retrieval, auroc, average_precision};
 use tares_core::{Dataset, Fingerprint, Label, Shape};

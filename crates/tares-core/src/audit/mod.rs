@@ -50,7 +50,7 @@ pub struct ClassQuality {
 
 /// The result of an audit.
 #[derive(Clone, Debug)]
-pub struct Audit {
+pub struct Audited {
     /// Counts over all rows.
     pub overview: Overview,
     /// How many labels are wrong.
@@ -75,7 +75,7 @@ pub struct Audit {
 ///
 /// # Errors
 /// Everything [`Overview::of`] finds.
-pub fn audit<P: Probabilities>(probs: &P, given: &[Label], detector: Detector) -> Result<Audit> {
+pub fn audit<P: Probabilities>(probs: &P, given: &[Label], detector: Detector) -> Result<Audited> {
     audit_ranked(probs, given, detector, Score::default())
 }
 
@@ -83,11 +83,11 @@ pub fn audit<P: Probabilities>(probs: &P, given: &[Label], detector: Detector) -
 ///
 /// # Errors
 /// As [`audit`].
-pub fn audit_ranked<P: Probabilities>(probs: &P, given: &[Label], detector: Detector, score: Score) -> Result<Audit> {
+pub fn audit_ranked<P: Probabilities>(probs: &P, given: &[Label], detector: Detector, score: Score) -> Result<Audited> {
     audit_any(P::Number::erase(probs), given, detector, score)
 }
 
-fn audit_any(probs: AnyWidth<'_>, given: &[Label], detector: Detector, score: Score) -> Result<Audit> {
+fn audit_any(probs: AnyWidth<'_>, given: &[Label], detector: Detector, score: Score) -> Result<Audited> {
     match probs {
         AnyWidth::Narrow(probs) => audit_rows(probs, given, detector, score),
         AnyWidth::Wide(probs) => audit_rows(probs, given, detector, score),
@@ -99,7 +99,7 @@ fn audit_rows<P: Probabilities + ?Sized>(
     given: &[Label],
     detector: Detector,
     score: Score,
-) -> Result<Audit> {
+) -> Result<Audited> {
     let model = Posterior::of(&Sample::draw(probs, given)?);
     let (overview, estimate, mut suspects) = match detector {
         // The default needs a single pass, which checks and judges each row.
@@ -120,10 +120,10 @@ fn audit_rows<P: Probabilities + ?Sized>(
     };
     suspects.par_sort_unstable_by(|a, b| a.score.total_cmp(&b.score).then(a.index.cmp(&b.index)));
     let per_class = per_class(&overview, &suspects);
-    Ok(Audit { overview, estimate, suspects, per_class, model })
+    Ok(Audited { overview, estimate, suspects, per_class, model })
 }
 
-impl Audit {
+impl Audited {
     /// The score of every row, to rank all of them; takes one more pass.
     ///
     /// # Errors
@@ -133,14 +133,19 @@ impl Audit {
     }
 }
 
-fn score_any(probs: AnyWidth<'_>, given: &[Label], audit: &Audit, score: Score) -> Result<Vec<f64>> {
+fn score_any(probs: AnyWidth<'_>, given: &[Label], audit: &Audited, score: Score) -> Result<Vec<f64>> {
     match probs {
         AnyWidth::Narrow(probs) => score_rows(probs, given, audit, score),
         AnyWidth::Wide(probs) => score_rows(probs, given, audit, score),
     }
 }
 
-fn score_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], audit: &Audit, score: Score) -> Result<Vec<f64>> {
+fn score_rows<P: Probabilities + ?Sized>(
+    probs: &P,
+    given: &[Label],
+    audit: &Audited,
+    score: Score,
+) -> Result<Vec<f64>> {
     let scorer = Scorer::new(score, Some(&audit.overview), &audit.model);
     let mut scores = Vec::with_capacity(given.len());
     fold(

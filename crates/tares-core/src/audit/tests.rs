@@ -37,7 +37,7 @@ fn case(rows: usize, matrix: &Transition, strength: f64, draws: &mut Stream) -> 
     Case { probs, given, truth }
 }
 
-fn f1(case: &Case, audit: &Audit) -> f64 {
+fn f1(case: &Case, audit: &Audited) -> f64 {
     let wrong: Vec<bool> = case.given.iter().zip(&case.truth).map(|(a, b)| a != b).collect();
     let flagged: Vec<u32> = audit.suspects.iter().map(|s| s.index as u32).collect();
     Retrieval::new(&flagged, &wrong).unwrap().f1().unwrap()

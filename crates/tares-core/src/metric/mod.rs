@@ -2,12 +2,12 @@
 
 pub mod calibration;
 pub mod confusion;
+pub mod mean_std;
 pub mod ranking;
 pub mod retrieval;
-pub mod summary;
 
 pub use calibration::calibration_error;
 pub use confusion::{Confusion, accuracy};
+pub use mean_std::{MeanStd, mean_of_last};
 pub use ranking::{auroc, average_precision};
 pub use retrieval::Retrieval;
-pub use summary::{Summary, mean_of_last};

@@ -5,14 +5,14 @@ use crate::error::{Error, Result};
 /// Mean and sample standard deviation over seeds.
 ///
 /// ```
-/// use tares_core::metric::Summary;
-/// let over_seeds = Summary::of(&[0.90, 0.92, 0.94])?;
+/// use tares_core::metric::MeanStd;
+/// let over_seeds = MeanStd::of(&[0.90, 0.92, 0.94])?;
 /// assert!((over_seeds.mean - 0.92).abs() < 1e-12);
 /// assert!((over_seeds.std.unwrap() - 0.02).abs() < 1e-12);
 /// # Ok::<(), tares_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Summary {
+pub struct MeanStd {
     /// How many values.
     pub count: usize,
     /// Their mean.
@@ -21,7 +21,7 @@ pub struct Summary {
     pub std: Option<f64>,
 }
 
-impl Summary {
+impl MeanStd {
     /// Summarises.
     ///
     /// # Errors
@@ -45,5 +45,5 @@ pub fn mean_of_last(values: &[f64], k: usize) -> Result<f64> {
     if k == 0 {
         return Err(Error::value("number of epochs to average", "at least 1", 0));
     }
-    Ok(Summary::of(&values[values.len().saturating_sub(k)..])?.mean)
+    Ok(MeanStd::of(&values[values.len().saturating_sub(k)..])?.mean)
 }
