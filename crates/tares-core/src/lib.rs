@@ -27,3 +27,8 @@ pub use noise::{Corrupted, Noise, Realised, Transition};
 pub use select::{Extra, Real, Selection, Selector};
 pub use stream::{Stream, stream};
 pub use surrogate::Surrogate;
+
+/// The README's examples, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -32,3 +32,8 @@ pub use op::dense::dense;
 pub use op::max_pool::{max_pool, relu_max_pool};
 pub use op::scale_shift::scale_shift_act;
 pub use workers::join_workers;
+
+/// The README's example, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
