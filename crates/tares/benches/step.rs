@@ -20,7 +20,7 @@ use tares::batches::Batches;
 use tares::loss::{CurriculumLoss, CurriculumLossConfig, cross_entropy};
 use tares::network::{AnyNetwork, Classifier, Network, begin_step};
 use tares::optimiser::Descent;
-use tares::{Augment, Normalise, Optimiser, Plan, Preparation};
+use tares::{Augment, InputTransform, Normalise, Optimiser, Plan};
 use tares_core::{Curriculum, Dataset, Extra, Selector, Shape, Threshold, stream};
 
 #[global_allocator]
@@ -196,10 +196,10 @@ fn waiting(case: &Case, rounds: usize, learner: &mut Learner, device: &Device) -
     let shape = Shape::Image { channels: case.channels, height: case.side, width: case.side };
     let labels = (0..rows).map(|_| draw.below(10) as u32).collect();
     let data = Dataset::new(bytes, shape, labels, (0..10).map(|class| class.to_string())).expect("rows that fit");
-    let preparation = Preparation::new(&data, &Augment::default(), &Normalise::Standardise).expect("plain pictures");
+    let transform = InputTransform::new(&data, &Augment::default(), &Normalise::Standardise).expect("plain pictures");
     let plan = Plan { batch: case.batch, ..Plan::default() };
     let all: Vec<usize> = (0..rows).collect();
-    let mut batches = Batches::training(&data, &all, &preparation, &plan, 0, device);
+    let mut batches = Batches::training(&data, &all, &transform, &plan, 0, device);
     let mut times = Vec::with_capacity(rounds + 1);
     loop {
         let start = wall_ms();

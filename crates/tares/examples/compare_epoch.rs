@@ -41,7 +41,7 @@ fn main() {
         line.expect("a line");
         let (wall, cpu) = (Instant::now(), processor_ms());
         let (train, test) = read(data);
-        let fitted = Fit::new(&train, &method, &plan).test(&test).network(&network).expect("an epoch");
+        let fitted = Fit::new(&train, &method, &plan).test(&test).train_network(&network).expect("an epoch");
         let (wall, cpu) = (wall.elapsed().as_secs_f64() * 1e3, processor_ms() - cpu);
         let epoch = &fitted.epochs[0];
         println!("{wall:.4} {cpu:.4} {} {}", epoch.train_loss, epoch.test_accuracy.expect("a test"));

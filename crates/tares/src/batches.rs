@@ -3,7 +3,8 @@
 //! The order of an epoch is a function of (seed, epoch) and so are the variations: a run that continues in epoch e needs
 //! nothing from the epochs before it.
 
-use crate::augment::{Augment, Preparation};
+use crate::augment::Augment;
+use crate::input_transform::InputTransform;
 use crate::plan::Plan;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -56,7 +57,7 @@ impl Batches {
     pub fn training(
         data: &Dataset,
         from: &[usize],
-        preparation: &Preparation,
+        transform: &InputTransform,
         plan: &Plan,
         epoch: usize,
         device: &Device,
@@ -76,34 +77,34 @@ impl Batches {
             rows.last_mut().expect("one batch").extend(single);
         }
         let variation = Some((plan.augment.clone(), stream(plan.seed, &format!("augment/{epoch}"))));
-        Self::start(data, preparation, rows, variation, device)
+        Self::start(data, transform, rows, variation, device)
     }
 
     /// The rows in their own order, `size` at a time, without variation.
-    pub fn in_order(data: &Dataset, preparation: &Preparation, size: usize, device: &Device) -> Self {
+    pub fn in_order(data: &Dataset, transform: &InputTransform, size: usize, device: &Device) -> Self {
         let all: Vec<usize> = (0..data.len()).collect();
         let rows = all.chunks(size.max(1)).map(<[usize]>::to_vec).collect();
-        Self::start(data, preparation, rows, None, device)
+        Self::start(data, transform, rows, None, device)
     }
 
     fn start(
         data: &Dataset,
-        preparation: &Preparation,
+        transform: &InputTransform,
         rows: Vec<Vec<usize>>,
         mut variation: Option<(Augment, tares_core::Stream)>,
         device: &Device,
     ) -> Self {
         let (send, receive) = sync_channel(AHEAD);
-        let (dims, device) = (preparation.dims(), device.clone());
-        let (data, preparation) = (data.clone(), preparation.clone());
+        let (dims, device) = (transform.dims(), device.clone());
+        let (data, transform) = (data.clone(), transform.clone());
         let thread = std::thread::spawn(move || {
             let size = dims.iter().product::<usize>();
             for rows in rows {
                 let mut inputs = vec![0.0; rows.len() * size];
                 for (&index, out) in rows.iter().zip(inputs.chunks_mut(size)) {
                     match &mut variation {
-                        Some((augment, stream)) => preparation.varied(data.row(index), augment, stream, out),
-                        None => preparation.plain(data.row(index), out),
+                        Some((augment, stream)) => transform.varied(data.row(index), augment, stream, out),
+                        None => transform.plain(data.row(index), out),
                     }
                 }
                 let given = rows.iter().map(|&index| data.given()[index]).collect();
@@ -148,15 +149,15 @@ impl Drop for Batches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::augment::Normalise;
+    use crate::normalise::Normalise;
     use tares_core::Shape;
 
-    fn data(n: usize) -> (Dataset, Preparation) {
+    fn data(n: usize) -> (Dataset, InputTransform) {
         let values: Vec<f32> = (0..n).flat_map(|i| [i as f32, -(i as f32)]).collect();
         let labels = (0..n as u32).map(|i| i % 3).collect();
         let data = Dataset::new(values, Shape::Flat(2), labels, ["a", "b", "c"]).unwrap();
-        let preparation = Preparation::new(&data, &Augment::default(), &Normalise::None).unwrap();
-        (data, preparation)
+        let transform = InputTransform::new(&data, &Augment::default(), &Normalise::None).unwrap();
+        (data, transform)
     }
 
     fn all(data: &Dataset) -> Vec<usize> {
@@ -167,17 +168,17 @@ mod tests {
         Plan { batch, ..Plan::default() }
     }
 
-    fn order(data: &Dataset, preparation: &Preparation, plan: &Plan, epoch: usize) -> Vec<Vec<u32>> {
-        Batches::training(data, &all(data), preparation, plan, epoch, &Device::flex())
+    fn order(data: &Dataset, transform: &InputTransform, plan: &Plan, epoch: usize) -> Vec<Vec<u32>> {
+        Batches::training(data, &all(data), transform, plan, epoch, &Device::flex())
             .map(|batch| batch.indices)
             .collect()
     }
 
     #[test]
     fn every_row_comes_once_with_its_own_label_and_features() {
-        let (data, preparation) = data(103);
+        let (data, transform) = data(103);
         let mut seen = vec![0; 103];
-        for batch in Batches::training(&data, &all(&data), &preparation, &plan(10), 4, &Device::flex()) {
+        for batch in Batches::training(&data, &all(&data), &transform, &plan(10), 4, &Device::flex()) {
             let inputs = batch.inputs.into_data().try_to_vec::<f32>().unwrap();
             let targets = batch.targets.into_data().convert::<i64>().try_to_vec::<i64>().unwrap();
             for (position, &index) in batch.indices.iter().enumerate() {
@@ -191,9 +192,9 @@ mod tests {
 
     #[test]
     fn rows_set_aside_never_come() {
-        let (data, preparation) = data(30);
+        let (data, transform) = data(30);
         let some: Vec<usize> = (0..30).filter(|row| row % 3 > 0).collect();
-        let batches = Batches::training(&data, &some, &preparation, &plan(7), 0, &Device::flex());
+        let batches = Batches::training(&data, &some, &transform, &plan(7), 0, &Device::flex());
         let mut seen: Vec<usize> = batches.flat_map(|batch| batch.indices).map(|index| index as usize).collect();
         seen.sort_unstable();
         assert_eq!(seen, some);
@@ -201,17 +202,17 @@ mod tests {
 
     #[test]
     fn the_order_is_a_function_of_seed_and_epoch() {
-        let (data, preparation) = data(50);
-        let one = order(&data, &preparation, &plan(8), 3);
-        assert_eq!(one, order(&data, &preparation, &plan(8), 3));
-        assert_ne!(one, order(&data, &preparation, &plan(8), 4));
-        assert_ne!(one, order(&data, &preparation, &Plan { seed: 2, ..plan(8) }, 3));
+        let (data, transform) = data(50);
+        let one = order(&data, &transform, &plan(8), 3);
+        assert_eq!(one, order(&data, &transform, &plan(8), 3));
+        assert_ne!(one, order(&data, &transform, &plan(8), 4));
+        assert_ne!(one, order(&data, &transform, &Plan { seed: 2, ..plan(8) }, 3));
     }
 
     #[test]
     fn a_single_row_left_over_joins_the_batch_before() {
-        let (data, preparation) = data(21);
-        let sizes = |plan: &Plan| order(&data, &preparation, plan, 0).iter().map(Vec::len).collect::<Vec<_>>();
+        let (data, transform) = data(21);
+        let sizes = |plan: &Plan| order(&data, &transform, plan, 0).iter().map(Vec::len).collect::<Vec<_>>();
         assert_eq!(sizes(&plan(10)), [10, 11]);
         assert_eq!(sizes(&plan(8)), [8, 8, 5]);
         assert_eq!(sizes(&Plan { quirks: true, ..plan(8) }), [8, 8]);
@@ -220,22 +221,22 @@ mod tests {
 
     #[test]
     fn the_quirks_stop_after_401_batches() {
-        let (data, preparation) = data(1000);
-        assert_eq!(order(&data, &preparation, &Plan { quirks: true, ..plan(2) }, 0).len(), 401);
+        let (data, transform) = data(1000);
+        assert_eq!(order(&data, &transform, &Plan { quirks: true, ..plan(2) }, 0).len(), 401);
     }
 
     #[test]
     fn dropping_in_the_middle_ends_the_thread() {
-        let (data, preparation) = data(1000);
-        let mut batches = Batches::training(&data, &all(&data), &preparation, &plan(2), 0, &Device::flex());
+        let (data, transform) = data(1000);
+        let mut batches = Batches::training(&data, &all(&data), &transform, &plan(2), 0, &Device::flex());
         assert_eq!(batches.next().unwrap().len(), 2);
         drop(batches); // would hang if the thread were still waiting to send
     }
 
     #[test]
     fn rows_in_order_are_in_order() {
-        let (data, preparation) = data(7);
-        let batches = Batches::in_order(&data, &preparation, 3, &Device::flex());
+        let (data, transform) = data(7);
+        let batches = Batches::in_order(&data, &transform, 3, &Device::flex());
         assert_eq!(batches.map(|b| b.indices).collect::<Vec<_>>(), [vec![0, 1, 2], vec![3, 4, 5], vec![6]]);
     }
 }

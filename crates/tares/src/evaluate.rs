@@ -1,10 +1,10 @@
 //! What a trained network says about data: probabilities, answers, and out-of-sample probabilities for an audit.
 
-use crate::augment::Preparation;
 use crate::batches::Batches;
 use crate::error::Result;
 use crate::fit::{Control, Fit, Progress};
 use crate::history::{argmax, softmax};
+use crate::input_transform::InputTransform;
 use crate::method::Method;
 use crate::network::{Classifier, Network};
 use crate::plan::Plan;
@@ -14,8 +14,8 @@ use tares_core::{Dataset, Label, stream};
 
 /// Rows per batch without autodiff: large enough to keep every core busy, small enough that a layer of 128 maps of the
 /// picture's size stays near 128 MB.
-pub(crate) fn batch_size(preparation: &Preparation) -> usize {
-    let [_, height, width] = preparation.dims();
+pub(crate) fn batch_size(transform: &InputTransform) -> usize {
+    let [_, height, width] = transform.dims();
     ((1 << 18) / (height * width).max(1)).clamp(64, 512)
 }
 
@@ -25,13 +25,13 @@ pub(crate) fn batch_size(preparation: &Preparation) -> usize {
 /// Data of another shape than the training data.
 pub fn logits<N: Classifier>(
     network: &N,
-    preparation: &Preparation,
+    transform: &InputTransform,
     data: &Dataset,
     device: &Device,
 ) -> Result<Vec<f32>> {
-    preparation.check(data)?;
+    transform.check(data)?;
     let mut all = Vec::with_capacity(data.len() * data.classes());
-    for batch in Batches::in_order(data, preparation, batch_size(preparation), device) {
+    for batch in Batches::in_order(data, transform, batch_size(transform), device) {
         all.extend(to_host(network.logits(batch.inputs)));
     }
     Ok(all)
@@ -43,11 +43,11 @@ pub fn logits<N: Classifier>(
 /// Data of another shape than the training data.
 pub fn probabilities<N: Classifier>(
     network: &N,
-    preparation: &Preparation,
+    transform: &InputTransform,
     data: &Dataset,
     device: &Device,
 ) -> Result<Vec<f32>> {
-    let mut all = logits(network, preparation, data, device)?;
+    let mut all = logits(network, transform, data, device)?;
     let classes = all.len() / data.len();
     all.chunks_exact_mut(classes).for_each(softmax);
     Ok(all)
@@ -61,12 +61,12 @@ pub fn answers(probabilities: &[f32], classes: usize) -> Vec<Label> {
 /// The part of right answers; with the quirks of the plan only whole batches count.
 pub(crate) fn accuracy<N: Classifier>(
     network: &N,
-    preparation: &Preparation,
+    transform: &InputTransform,
     data: &Dataset,
     plan: &Plan,
     device: &Device,
 ) -> Result<f64> {
-    let all = logits(network, preparation, data, device)?;
+    let all = logits(network, transform, data, device)?;
     let classes = all.len() / data.len();
     let counted = match data.len() / plan.batch * plan.batch {
         whole if plan.quirks && whole > 0 => whole,
@@ -82,7 +82,7 @@ pub(crate) fn accuracy<N: Classifier>(
 /// `on_epoch` hears of every epoch of every fold, with the fold's number.
 ///
 /// # Errors
-/// As [`Fit::network`]; `k` below 2 or above the number of rows.
+/// As [`Fit::train_network`]; `k` below 2 or above the number of rows.
 ///
 /// ```
 /// use tares::{Control, Method, Plan, evaluate::cross_validated_probabilities};
@@ -117,7 +117,7 @@ pub fn cross_validated_probabilities(
         let fitted = Fit::new(&train, method, &plan)
             .device(device)
             .on_epoch(|progress| on_epoch(fold, progress))
-            .network(network)?;
+            .train_network(network)?;
         let probabilities = fitted.probabilities(&data.subset(&held)?)?;
         for (row, values) in held.iter().zip(probabilities.chunks_exact(classes)) {
             all[row * classes..(row + 1) * classes].copy_from_slice(values);
@@ -135,7 +135,7 @@ mod tests {
         let size = |side: usize| {
             let shape = tares_core::Shape::Image { channels: 1, height: side, width: side };
             let data = Dataset::new(vec![0u8; side * side], shape, vec![0], ["a", "b"]).unwrap();
-            batch_size(&Preparation::new(&data, &Default::default(), &Default::default()).unwrap())
+            batch_size(&InputTransform::new(&data, &Default::default(), &Default::default()).unwrap())
         };
         assert_eq!([8, 28, 32, 64, 224].map(size), [512, 334, 256, 64, 64]);
     }

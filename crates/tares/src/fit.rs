@@ -1,17 +1,17 @@
 //! [`Fit`]: data, a network, a method and a plan give a [`Fitted`] network.
 //!
 //! ```text
-//! Fit::new(&train, &method, &plan) → .test(&test) .device(..) .resume(..) .on_epoch(..) → .network(&name) or .module(init)
+//! Fit::new(&train, &method, &plan) → .test(&test) .device(..) .resume(..) .on_epoch(..) → .train_network(&name) or .train_module(init)
 //! ```
 //! One thread trains, one prepares batches. Every random number is a function of the plan's seed and of the epoch or the
 //! step it is drawn in, so a run that continues from a [`Checkpoint`] gives the same bits as one that was never stopped.
 
-use crate::augment::Preparation;
 use crate::checkpoint::Checkpoint;
 use crate::error::Result;
 use crate::evaluate;
 use crate::history::{Epoch, History};
 use crate::identity::Identity;
+use crate::input_transform::InputTransform;
 use crate::method::{Method, RogHead};
 use crate::network::{AnyNetwork, Classifier, Network, Weights};
 use crate::plan::Plan;
@@ -37,7 +37,7 @@ pub struct Progress<'a> {
     /// All epochs so far, this one last.
     pub epochs: &'a [Epoch],
     /// How many epochs the plan has.
-    pub of: usize,
+    pub total_epochs: usize,
     /// What was seen of every training row.
     pub history: &'a History,
     pub(crate) checkpoint: &'a dyn Fn() -> Result<Checkpoint>,
@@ -61,7 +61,7 @@ impl Progress<'_> {
 /// let rows: Vec<f32> = (0..40).flat_map(|i| [(i % 2) as f32, 1.0]).collect();
 /// let data = Dataset::new(rows, Shape::Flat(2), (0..40).map(|i| i % 2).collect(), ["even", "odd"])?;
 /// let plan = Plan { epochs: 30, batch: 8, ..Plan::default() };
-/// let fitted = Fit::new(&data, &Method::Standard, &plan).network(&"mlp:16".parse()?)?;
+/// let fitted = Fit::new(&data, &Method::Standard, &plan).train_network(&"mlp:16".parse()?)?;
 /// assert_eq!(fitted.predictions(&data)?, data.given());
 /// # Ok::<(), tares::Error>(())
 /// ```
@@ -115,8 +115,8 @@ impl<'a> Fit<'a> {
     /// # Errors
     /// Values outside their domain; data that doesn't fit the network; a run that diverges; a checkpoint of another
     /// run.
-    pub fn network(self, network: &Network) -> Result<Fitted<AnyNetwork>> {
-        let shape = Preparation::new(self.train, &self.plan.augment, &self.plan.normalise)?.shape();
+    pub fn train_network(self, network: &Network) -> Result<Fitted<AnyNetwork>> {
+        let shape = InputTransform::new(self.train, &self.plan.augment, &self.plan.normalise)?.shape();
         let classes = self.train.classes();
         let init = |weights: &mut Weights, _: &Device| Ok(network.build(shape, classes, weights)?);
         self.run(&network.to_string(), &init)
@@ -127,17 +127,17 @@ impl<'a> Fit<'a> {
     /// the call.
     ///
     /// # Errors
-    /// As [`Fit::network`].
-    pub fn module<N: Classifier>(self, init: impl Fn(&mut Weights, &Device) -> N) -> Result<Fitted<N>> {
+    /// As [`Fit::train_network`].
+    pub fn train_module<N: Classifier>(self, init: impl Fn(&mut Weights, &Device) -> N) -> Result<Fitted<N>> {
         self.run(std::any::type_name::<N>(), &|weights, device| Ok(init(weights, device)))
     }
 
     fn run<N: Classifier>(self, name: &str, init: &Init<'_, N>) -> Result<Fitted<N>> {
         self.plan.check()?;
         self.method.check()?;
-        let preparation = Preparation::new(self.train, &self.plan.augment, &self.plan.normalise)?;
+        let transform = InputTransform::new(self.train, &self.plan.augment, &self.plan.normalise)?;
         if let Some(test) = self.test {
-            preparation.check(test)?;
+            transform.check(test)?;
             if test.classes() != self.train.classes() {
                 let allowed = format!("{}, as in the training data", self.train.classes());
                 return Err(tares_core::Error::value("classes of the test data", allowed, test.classes()).into());
@@ -151,7 +151,7 @@ impl<'a> Fit<'a> {
                 aside: &aside,
                 plan: self.plan,
                 device: if self.device.is_autodiff() { self.device } else { self.device.autodiff() },
-                preparation,
+                transform,
                 resume: self.resume,
                 on_epoch: self.on_epoch,
             },
@@ -163,14 +163,14 @@ impl<'a> Fit<'a> {
             networks: networks.iter().map(Module::valid).collect(),
             epochs: run.epochs,
             history: run.history,
-            preparation: run.preparation,
+            transform: run.transform,
             head: None,
             classes: run.train.classes(),
             device: run.device.inner(),
         };
         if let Method::Rog(rog) = self.method {
             let (network, seed) = (&fitted.networks[0], self.plan.seed);
-            fitted.head = Some(rog.fit(network, &fitted.preparation, self.train, &aside, seed, &fitted.device)?);
+            fitted.head = Some(rog.fit(network, &fitted.transform, self.train, &aside, seed, &fitted.device)?);
         }
         Ok(fitted)
     }
@@ -186,7 +186,7 @@ pub struct Fitted<N> {
     /// One line per training row.
     pub history: History,
     /// How rows become inputs.
-    pub preparation: Preparation,
+    pub transform: InputTransform,
     /// The robust head, for [`Method::Rog`]; it answers in the network's place.
     pub head: Option<RogHead>,
     classes: usize,
@@ -200,8 +200,8 @@ impl<N: Classifier> Fitted<N> {
     /// Data of another shape than the training data.
     pub fn probabilities(&self, data: &Dataset) -> Result<Vec<f32>> {
         match &self.head {
-            Some(head) => head.probabilities(&self.networks[0], &self.preparation, data, &self.device),
-            None => evaluate::probabilities(&self.networks[0], &self.preparation, data, &self.device),
+            Some(head) => head.probabilities(&self.networks[0], &self.transform, data, &self.device),
+            None => evaluate::probabilities(&self.networks[0], &self.transform, data, &self.device),
         }
     }
 

@@ -1,7 +1,8 @@
 //! [`Plan`]: how long, how fast and on what kind of batches any method trains.
 
-use crate::augment::{Augment, Normalise};
+use crate::augment::Augment;
 use crate::error::Result;
+use crate::normalise::Normalise;
 use crate::optimiser::Optimiser;
 use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};

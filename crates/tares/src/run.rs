@@ -4,7 +4,6 @@
 //! learner → while next_epoch { for batches { begin_step → see → keep → step, or starve } → end_epoch }
 //! ```
 
-use crate::augment::Preparation;
 use crate::batches::{Batch, Batches};
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
@@ -12,6 +11,7 @@ use crate::evaluate;
 use crate::fit::{Control, Progress};
 use crate::history::{Epoch, History, Seen, Tally, load_epochs, save_epochs};
 use crate::identity::Identity;
+use crate::input_transform::InputTransform;
 use crate::network::{Classifier, Weights, begin_step};
 use crate::optimiser::{Descent, Optimiser};
 use crate::plan::Plan;
@@ -36,7 +36,7 @@ pub(crate) struct Run<'a, N> {
     pub test: Option<&'a Dataset>,
     pub plan: &'a Plan,
     pub device: Device,
-    pub preparation: Preparation,
+    pub transform: InputTransform,
     pub resume: Option<Checkpoint>,
     rows: Vec<usize>,
     init: &'a Init<'a, N>,
@@ -59,7 +59,7 @@ pub(crate) struct Start<'a> {
     pub aside: &'a [usize],
     pub plan: &'a Plan,
     pub device: Device,
-    pub preparation: Preparation,
+    pub transform: InputTransform,
     pub resume: Option<Checkpoint>,
     pub on_epoch: OnEpoch<'a>,
 }
@@ -75,7 +75,7 @@ impl<'a, N: Classifier> Run<'a, N> {
             test: start.test,
             plan: start.plan,
             device: start.device,
-            preparation: start.preparation,
+            transform: start.transform,
             rows: (0..rows).filter(|&row| inside[row]).collect(),
             init,
             identity,
@@ -124,7 +124,7 @@ impl<'a, N: Classifier> Run<'a, N> {
 
     /// The batches of an epoch.
     pub fn batches(&self, epoch: usize) -> Batches {
-        Batches::training(self.train, &self.rows, &self.preparation, self.plan, epoch, &self.device)
+        Batches::training(self.train, &self.rows, &self.transform, self.plan, epoch, &self.device)
     }
 
     /// The step about to be made, from 0; everything random inside the networks follows from it.
@@ -192,7 +192,7 @@ impl<'a, N: Classifier> Run<'a, N> {
         if let Some(test) = self.test {
             let network = learners[0].network.valid();
             line.test_accuracy =
-                Some(evaluate::accuracy(&network, &self.preparation, test, self.plan, &self.device.clone().inner())?);
+                Some(evaluate::accuracy(&network, &self.transform, test, self.plan, &self.device.clone().inner())?);
         }
         line.seconds = self.started.elapsed().as_secs_f64();
         self.epochs.push(line);
@@ -210,7 +210,7 @@ impl<'a, N: Classifier> Run<'a, N> {
         let progress = Progress {
             epoch: &self.epochs[epoch],
             epochs: &self.epochs,
-            of: self.plan.epochs,
+            total_epochs: self.plan.epochs,
             history: &self.history,
             checkpoint: &checkpoint,
         };

@@ -36,7 +36,7 @@ fn every_method_reports_every_epoch_and_every_sample() {
     let (train, test) = small();
     for name in NAMES {
         let method = name.parse::<Method>().unwrap().with_rate(0.3);
-        let fitted = Fit::new(&train, &method, &plan()).test(&test).network(&mlp()).unwrap();
+        let fitted = Fit::new(&train, &method, &plan()).test(&test).train_network(&mlp()).unwrap();
         assert_eq!(fitted.epochs.len(), 4, "{name}");
         for (number, epoch) in fitted.epochs.iter().enumerate() {
             assert_eq!(epoch.epoch, number);
@@ -59,7 +59,7 @@ fn every_method_reports_every_epoch_and_every_sample() {
 #[test]
 fn clean_samples_have_the_larger_margins() {
     let (train, _) = small();
-    let fitted = Fit::new(&train, &Method::Standard, &eager(15)).network(&mlp()).unwrap();
+    let fitted = Fit::new(&train, &Method::Standard, &eager(15)).train_network(&mlp()).unwrap();
     let clean = train.clean().unwrap();
     let margins = fitted.history.mean_margins();
     let mean = |wanted: bool| {
@@ -74,7 +74,7 @@ fn the_callback_can_stop_and_a_resume_goes_on_to_the_same_bits() {
     let (train, test) = small();
     for name in ["npcl:0.3", "co-teaching:0.3", "elr"] {
         let method: Method = name.parse().unwrap();
-        let whole = Fit::new(&train, &method, &plan()).test(&test).network(&mlp()).unwrap();
+        let whole = Fit::new(&train, &method, &plan()).test(&test).train_network(&mlp()).unwrap();
         let mut saved = None;
         let part = Fit::new(&train, &method, &plan())
             .test(&test)
@@ -82,14 +82,14 @@ fn the_callback_can_stop_and_a_resume_goes_on_to_the_same_bits() {
                 saved = Some(progress.checkpoint().unwrap());
                 if progress.epoch.epoch == 1 { Control::Stop } else { Control::Continue }
             })
-            .network(&mlp())
+            .train_network(&mlp())
             .unwrap();
         assert_eq!(part.epochs.len(), 2);
         let saved = saved.unwrap();
         assert_eq!(saved.epochs(), 2);
         let bytes = saved.to_bytes();
         let checkpoint = Checkpoint::from_bytes(&bytes).unwrap();
-        let rest = Fit::new(&train, &method, &plan()).test(&test).resume(checkpoint).network(&mlp()).unwrap();
+        let rest = Fit::new(&train, &method, &plan()).test(&test).resume(checkpoint).train_network(&mlp()).unwrap();
         let timeless = |epochs: &[tares::Epoch]| epochs.iter().map(tares::Epoch::timeless).collect::<Vec<_>>();
         assert_eq!(timeless(&rest.epochs), timeless(&whole.epochs), "{name}");
         assert_eq!(rest.history, whole.history, "{name}");
@@ -107,11 +107,11 @@ fn a_checkpoint_of_another_run_is_refused_and_says_why() {
             saved = Some(progress.checkpoint().unwrap());
             Control::Stop
         })
-        .network(&mlp())
+        .train_network(&mlp())
         .unwrap();
     let saved = saved.unwrap();
     let refusal = |train: &Dataset, method: &Method, plan: &Plan, network: &Network| {
-        let error = Fit::new(train, method, plan).resume(saved.clone()).network(network).unwrap_err();
+        let error = Fit::new(train, method, plan).resume(saved.clone()).train_network(network).unwrap_err();
         assert!(matches!(error, Error::Checkpoint(_)), "{error}");
         error.to_string()
     };
@@ -131,7 +131,7 @@ fn a_loss_that_is_no_number_stops_with_epoch_step_and_name() {
     let plan = Plan { optimiser, schedule: Schedule::Constant, ..plan() };
     for name in ["standard", "npcl:0.3", "co-teaching:0.3", "gce", "elr", "d2l", "jocor:0.3", "mentornet"] {
         let method: Method = name.parse().unwrap();
-        match Fit::new(&train, &method, &plan).network(&mlp()) {
+        match Fit::new(&train, &method, &plan).train_network(&mlp()) {
             Err(Error::Diverged { loss, epoch, step, value }) => {
                 assert!(!loss.is_empty() && epoch < 4 && step < 32, "{name}: {loss}, {epoch}, {step}");
                 assert!(!value.is_finite() || value.abs() > 1e6, "{name}: {value}");
@@ -147,7 +147,8 @@ fn a_loss_that_is_no_number_stops_with_epoch_step_and_name() {
 fn values_of_people_are_refused_not_panicked_about() {
     let (train, test) = small();
     let standard = Method::Standard;
-    let run = |plan: &Plan, method: &Method| Fit::new(&train, method, plan).network(&mlp()).map(|_| ()).unwrap_err();
+    let run =
+        |plan: &Plan, method: &Method| Fit::new(&train, method, plan).train_network(&mlp()).map(|_| ()).unwrap_err();
     assert!(run(&Plan { epochs: 0, ..plan() }, &standard).to_string().contains("epochs"));
     assert!(run(&plan(), &"npcl".parse().unwrap()).to_string().contains("noise rate"));
     let adam = Optimiser::Adam(Adam { lr: -1.0, ..Adam::default() });
@@ -156,9 +157,9 @@ fn values_of_people_are_refused_not_panicked_about() {
     assert!(run(&Plan { augment: wide, ..plan() }, &standard).to_string().contains("resized_crop"));
     let flat = Dataset::new(vec![0.5f32; 40], Shape::Flat(4), vec![0, 1, 0, 1, 0, 1, 0, 1, 0, 1], ["a", "b"]).unwrap();
     let plan = plan();
-    let mixed = Fit::new(&train, &standard, &plan).test(&flat).network(&mlp()).map(|_| ()).unwrap_err();
+    let mixed = Fit::new(&train, &standard, &plan).test(&flat).train_network(&mlp()).map(|_| ()).unwrap_err();
     assert!(mixed.to_string().contains("1×8×8"), "{mixed}");
-    let fitted = Fit::new(&train, &standard, &plan).network(&mlp()).unwrap();
+    let fitted = Fit::new(&train, &standard, &plan).train_network(&mlp()).unwrap();
     assert!(fitted.probabilities(&flat).is_err() && fitted.probabilities(&test).is_ok());
     let without_truth = train.subset(&[0, 1, 2, 3]).unwrap();
     let learnt: Method =
@@ -166,21 +167,21 @@ fn values_of_people_are_refused_not_panicked_about() {
     let bare =
         Dataset::new(vec![7u8; 4 * 64], train.shape(), without_truth.given().to_vec(), (0..10).map(|c| c.to_string()))
             .unwrap();
-    let error = Fit::new(&bare, &learnt, &plan).network(&mlp()).map(|_| ()).unwrap_err();
+    let error = Fit::new(&bare, &learnt, &plan).train_network(&mlp()).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("truth"), "{error}");
 }
 
 #[test]
 fn weights_travel_as_safetensors() {
     let (train, test) = small();
-    let fitted = Fit::new(&train, &Method::Standard, &plan()).network(&mlp()).unwrap();
+    let fitted = Fit::new(&train, &Method::Standard, &plan()).train_network(&mlp()).unwrap();
     let bytes = fitted.safetensors().unwrap();
     let device = burn::tensor::Device::flex();
-    let fresh = mlp().init(fitted.preparation.shape(), 10, 99, &device).unwrap();
+    let fresh = mlp().init(fitted.transform.shape(), 10, 99, &device).unwrap();
     let loaded = tares::safetensors::from_safetensors(fresh, &bytes).unwrap();
-    let again = tares::evaluate::probabilities(&loaded, &fitted.preparation, &test, &device).unwrap();
+    let again = tares::evaluate::probabilities(&loaded, &fitted.transform, &test, &device).unwrap();
     assert_eq!(again, fitted.probabilities(&test).unwrap());
-    let other = "mlp:31".parse::<Network>().unwrap().init(fitted.preparation.shape(), 10, 99, &device).unwrap();
+    let other = "mlp:31".parse::<Network>().unwrap().init(fitted.transform.shape(), 10, 99, &device).unwrap();
     assert!(matches!(tares::safetensors::from_safetensors(other, &bytes), Err(Error::Weights(_))));
     assert!(tares::safetensors::from_safetensors(loaded, &bytes[..40]).is_err());
 }
@@ -220,7 +221,7 @@ fn out_of_sample_probabilities_doubt_wrong_labels() {
 fn the_quirks_of_the_original_change_the_run() {
     let (train, test) = small();
     let quirky = Plan { quirks: true, batch: 64, ..plan() };
-    let fitted = Fit::new(&train, &Method::Standard, &quirky).test(&test).network(&mlp()).unwrap();
+    let fitted = Fit::new(&train, &Method::Standard, &quirky).test(&test).train_network(&mlp()).unwrap();
     // 400 rows are six whole batches of 64; test accuracy counts 384 rows.
     assert!(fitted.epochs.iter().all(|epoch| epoch.steps == 6));
     let accuracy = fitted.epochs[3].test_accuracy.unwrap() * 384.0;

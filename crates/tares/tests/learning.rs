@@ -32,7 +32,7 @@ fn train(method: &str, noise: &str, seed: u64) -> Outcome {
         name => name.parse::<Method>().unwrap().with_rate(rate),
     };
     let plan = Plan { epochs: 60, seed, ..Plan::default() };
-    let fitted = Fit::new(&train, &method, &plan).test(&test).network(&"mlp:256-256".parse().unwrap()).unwrap();
+    let fitted = Fit::new(&train, &method, &plan).test(&test).train_network(&"mlp:256-256".parse().unwrap()).unwrap();
     let last: Vec<_> = fitted.epochs.iter().rev().take(10).collect();
     let mean = |value: &dyn Fn(&tares::Epoch) -> f64| last.iter().map(|e| value(e)).sum::<f64>() / last.len() as f64;
     // RoG answers only after the last epoch.

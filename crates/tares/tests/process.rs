@@ -91,8 +91,8 @@ fn child() {
         fit = fit.resume(Checkpoint::from_bytes(&bytes).unwrap());
     }
     let result = match std::env::var("TARES_TEST_NETWORK").as_deref() {
-        Ok("own") => result(&fit.module(|weights, _| Own::new(weights)).unwrap(), &test),
-        _ => result(&fit.network(&"mlp:48-32".parse().unwrap()).unwrap(), &test),
+        Ok("own") => result(&fit.train_module(|weights, _| Own::new(weights)).unwrap(), &test),
+        _ => result(&fit.train_network(&"mlp:48-32".parse().unwrap()).unwrap(), &test),
     };
     std::fs::write(folder.join("result.tmp"), result).unwrap();
     std::fs::rename(folder.join("result.tmp"), folder.join("result")).unwrap();

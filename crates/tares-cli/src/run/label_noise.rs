@@ -210,7 +210,7 @@ fn semantic(data: &Dataset, network: &Network, part: f64, seed: u64) -> Outcome<
     let clean = data.clone().relabel(truth.clone())?;
     let (_, small) = clean.split(part, seed)?;
     let plan = Plan { epochs: 30, seed, ..Plan::default() };
-    let generator = Fit::new(&small, &Method::Standard, &plan).network(network)?;
+    let generator = Fit::new(&small, &Method::Standard, &plan).train_network(network)?;
     let mut given = generator.predictions(&clean)?;
     let rows: std::collections::HashMap<usize, usize> = (0..data.len()).map(|row| (data.stored(row), row)).collect();
     for row in (0..small.len()).map(|row| rows[&small.stored(row)]) {

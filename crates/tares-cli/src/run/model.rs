@@ -25,7 +25,7 @@ pub struct Model {
     /// How files become rows.
     pub reading: tares_data::Preparation,
     /// How rows become inputs.
-    pub inputs: tares::Preparation,
+    pub inputs: tares::InputTransform,
     /// The robust head that answers in the network's place, for RoG.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<RogHead>,
@@ -39,7 +39,7 @@ impl Model {
             method: method.clone(),
             classes: loaded.train.class_names().to_vec(),
             reading: loaded.preparation.clone(),
-            inputs: fitted.preparation.clone(),
+            inputs: fitted.transform.clone(),
             head: fitted.head.clone(),
         }
     }

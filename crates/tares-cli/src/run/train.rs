@@ -100,7 +100,7 @@ pub fn run(
     let done = checkpoint.as_ref().map_or(0, Checkpoint::epochs);
     directory.keep_epochs(done)?;
     let size = {
-        let shape = tares::Preparation::new(&train, &spec.plan.augment, &spec.plan.normalise)?.shape();
+        let shape = tares::InputTransform::new(&train, &spec.plan.augment, &spec.plan.normalise)?.shape();
         parameters(&network.init(shape, train.classes(), spec.plan.seed, &device)?) as u64
     };
     let mut manifest = manifest(&spec, loaded, &train, &method, &network, size, rate, before.as_ref())?;
@@ -117,7 +117,7 @@ pub fn run(
     let mut saved = Instant::now();
     let mut fit = Fit::new(&train, &method, &spec.plan).device(&device).on_epoch(|progress| {
         let record = epoch_record(progress.epoch);
-        let stop = interrupt::asked() && progress.epochs.len() < progress.of;
+        let stop = interrupt::asked() && progress.epochs.len() < progress.total_epochs;
         let keep = || -> Outcome<()> {
             directory.append_epoch(&record)?;
             if stop || saved.elapsed() >= CHECKPOINT_EVERY {
@@ -140,7 +140,7 @@ pub fn run(
     if let Some(checkpoint) = checkpoint {
         fit = fit.resume(checkpoint);
     }
-    let fitted = fit.network(&network)?;
+    let fitted = fit.train_network(&network)?;
     if let Some(failure) = trouble {
         return Err(failure);
     }

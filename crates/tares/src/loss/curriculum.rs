@@ -222,28 +222,28 @@ impl CurriculumLoss {
     ) -> (Tensor<1>, Kept) {
         let [batch, classes] = logits.dims();
         assert_eq!(targets.dims(), [batch], "targets must be as many as rows of logits ([{batch}, {classes}])");
-        let seen = Seen::new(&logits, &targets);
-        let Ok(mut kept) = seen.rank(&self.config.ranking, &logits, &targets).and_then(|losses| {
-            self.select(selector, &seen, &losses) // an error here is a loss that is not a number
+        let host = HostBatch::new(&logits, &targets);
+        let Ok(mut kept) = host.rank(&self.config.ranking, &logits, &targets).and_then(|losses| {
+            self.select(selector, &host, &losses) // an error here is a loss that is not a number
         }) else {
             // Hand it on, as a loss that does not select would.
-            return (self.config.training.forward(logits, targets).mean(), seen.nothing());
+            return (self.config.training.forward(logits, targets).mean(), host.nothing());
         };
         if kept.positions.is_empty() {
             kept.starved = true;
             return (zero(logits), kept);
         }
-        let Some(base) = self.config.training.surrogate().filter(|_| seen.finite) else {
+        let Some(base) = self.config.training.surrogate().filter(|_| host.finite) else {
             return (self.train_recorded(logits, targets, &kept), kept);
         };
-        let (value, slopes) = seen.value_and_slopes(base, &kept.positions);
+        let (value, slopes) = host.value_and_slopes(base, &kept.positions);
         kept.starved = slopes.iter().all(|&slope| slope == 0.0);
         (with_slopes(value, slopes, logits), kept)
     }
 
     /// Keeps by Algorithm 1, or all in the burn-in.
-    fn select(&self, selector: &mut Selector, seen: &Seen, losses: &[f64]) -> Result<Kept> {
-        let wrong: Vec<bool> = seen.margins.iter().map(|&margin| margin < 0.0).collect();
+    fn select(&self, selector: &mut Selector, host: &HostBatch, losses: &[f64]) -> Result<Kept> {
+        let wrong: Vec<bool> = host.margins.iter().map(|&margin| margin < 0.0).collect();
         let misclassified = wrong.iter().filter(|wrong| **wrong).count();
         if !self.selects {
             let sum = losses.iter().sum();
@@ -253,7 +253,7 @@ impl CurriculumLoss {
         }
         let extra = if self.config.extra { Extra::WhenSlack } else { Extra::Never };
         let curriculum = Curriculum { threshold: self.config.threshold, extra, balanced: self.config.balanced };
-        let chosen = curriculum.select(selector, losses, &wrong, &seen.labels, seen.classes)?;
+        let chosen = curriculum.select(selector, losses, &wrong, &host.labels, host.classes)?;
         Ok(Kept {
             positions: chosen.kept.to_vec(),
             count: chosen.count,
@@ -278,7 +278,7 @@ impl CurriculumLoss {
 }
 
 /// One batch on the host: read back once.
-struct Seen {
+struct HostBatch {
     logits: Vec<f64>,
     labels: Vec<Label>,
     classes: usize,
@@ -286,7 +286,7 @@ struct Seen {
     finite: bool,
 }
 
-impl Seen {
+impl HostBatch {
     fn new(logits: &Tensor<2>, targets: &Tensor<1, Int>) -> Self {
         let [_, classes] = logits.dims();
         let labels = targets.clone().without_autodiff().into_data_as::<i64>().try_to_vec::<i64>();

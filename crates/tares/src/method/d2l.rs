@@ -99,7 +99,7 @@ impl D2l {
         let (network, device) = (network.valid(), run.device.clone().inner());
         let sample = run.train.subset(&rows)?;
         let mut dimensions = Vec::with_capacity(rows.len());
-        for batch in Batches::in_order(&sample, &run.preparation, BATCH, &device) {
+        for batch in Batches::in_order(&sample, &run.transform, BATCH, &device) {
             let (layers, _) = network.features(batch.inputs);
             let Some(last) = layers.into_iter().last() else {
                 return Err(

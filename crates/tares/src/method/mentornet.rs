@@ -32,7 +32,7 @@ const RATE: f64 = 0.01;
 /// Where the weights come from.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub enum Curriculum {
+pub enum MentorCurriculum {
     /// `v = 1 − (loss − percentile) / softness`, cut to [0, 1]; with softness 0 the samples below the percentile.
     Predefined {
         /// At least 0.
@@ -50,7 +50,7 @@ pub enum Curriculum {
 #[serde(deny_unknown_fields, default)]
 pub struct MentorNet {
     /// Where the weights come from.
-    pub curriculum: Curriculum,
+    pub curriculum: MentorCurriculum,
     /// The noise rate, if it is known: the percentile is then 1 − rate.
     pub rate: Option<f64>,
     /// The percentile of the losses that the mentor compares with when no rate is known, as a fraction.
@@ -61,7 +61,7 @@ pub struct MentorNet {
 
 impl Default for MentorNet {
     fn default() -> Self {
-        Self { curriculum: Curriculum::Predefined { softness: 0.0 }, rate: None, percentile: 0.75, burn_in: 5 }
+        Self { curriculum: MentorCurriculum::Predefined { softness: 0.0 }, rate: None, percentile: 0.75, burn_in: 5 }
     }
 }
 
@@ -73,10 +73,10 @@ impl MentorNet {
             within("noise rate", "in [0, 1)", rate, (0.0..1.0).contains(&rate))?;
         }
         match self.curriculum {
-            Curriculum::Predefined { softness } => {
+            MentorCurriculum::Predefined { softness } => {
                 within("softness of mentornet", "at least 0", softness, softness >= 0.0 && softness.is_finite())
             }
-            Curriculum::Learnt { trusted } => {
+            MentorCurriculum::Learnt { trusted } => {
                 within("trusted of mentornet", "a fraction in (0, 1]", trusted, trusted > 0.0 && trusted <= 1.0)
             }
         }
@@ -161,7 +161,7 @@ impl Weigher {
 }
 
 impl Mentor {
-    fn new<N: Classifier>(curriculum: &Curriculum, run: &Run<'_, N>) -> Result<Self> {
+    fn new<N: Classifier>(curriculum: &MentorCurriculum, run: &Run<'_, N>) -> Result<Self> {
         let width = 3 + run.train.classes();
         let mut mentor = Self {
             learner: None,
@@ -171,7 +171,7 @@ impl Mentor {
             width,
             device: run.device.clone(),
         };
-        let Curriculum::Learnt { trusted } = *curriculum else { return Ok(mentor) };
+        let MentorCurriculum::Learnt { trusted } = *curriculum else { return Ok(mentor) };
         let Some(clean) = run.train.clean() else {
             let allowed = "the predefined curriculum, unless the truth of some rows is known";
             return Err(tares_core::Error::value("mentornet", allowed, "a learnt one").into());
@@ -191,9 +191,18 @@ impl Mentor {
     }
 
     /// The weight of every sample of the batch.
-    fn weigh(&mut self, batch: &Batch, losses: &[f32], level: f32, progress: f32, curriculum: &Curriculum) -> Vec<f32> {
+    fn weigh(
+        &mut self,
+        batch: &Batch,
+        losses: &[f32],
+        level: f32,
+        progress: f32,
+        curriculum: &MentorCurriculum,
+    ) -> Vec<f32> {
         let Some(learner) = &self.learner else {
-            let Curriculum::Predefined { softness } = *curriculum else { unreachable!("a learnt one has a learner") };
+            let MentorCurriculum::Predefined { softness } = *curriculum else {
+                unreachable!("a learnt one has a learner")
+            };
             return losses.iter().map(|&loss| predefined(loss - level, softness as f32)).collect();
         };
         let mut inputs = vec![0.0; batch.len() * self.width];

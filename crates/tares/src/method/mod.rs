@@ -25,7 +25,7 @@ pub use d2l::{D2l, local_dimension};
 pub use elr::Elr;
 pub use gce::Gce;
 pub use jocor::JoCoR;
-pub use mentornet::{Curriculum as MentorCurriculum, MentorNet};
+pub use mentornet::{MentorCurriculum, MentorNet};
 pub use rog::{Rog, RogHead};
 pub use self_paced::SelfPaced;
 pub use truncated_gce::TruncatedGce;
@@ -306,14 +306,14 @@ impl<'de> Visitor<'de> for TextOrTable {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<Method, A::Error> {
-        Table::deserialize(MapAccessDeserializer::new(map)).map(Method::from).map_err(A::Error::custom)
+        MethodTable::deserialize(MapAccessDeserializer::new(map)).map(Method::from).map_err(A::Error::custom)
     }
 }
 
 /// The tables of [`Method`]; `Method` itself cannot derive this because it reads text too.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum Table {
+enum MethodTable {
     Standard {},
     Cl(Cl),
     Npcl(Npcl),
@@ -331,22 +331,22 @@ enum Table {
     Rog(Rog),
 }
 
-impl From<Table> for Method {
-    fn from(table: Table) -> Self {
+impl From<MethodTable> for Method {
+    fn from(table: MethodTable) -> Self {
         match table {
-            Table::Standard {} => Self::Standard,
-            Table::Cl(cl) => Self::Cl(cl),
-            Table::Npcl(npcl) => Self::Npcl(npcl),
-            Table::Gce(gce) => Self::Gce(gce),
-            Table::TruncatedGce(gce) => Self::TruncatedGce(gce),
-            Table::SelfPaced(self_paced) => Self::SelfPaced(self_paced),
-            Table::MentorNet(mentornet) => Self::MentorNet(mentornet),
-            Table::CoTeaching(co_teaching) => Self::CoTeaching(co_teaching),
-            Table::CoTeachingPlus(plus) => Self::CoTeachingPlus(plus),
-            Table::JoCoR(jocor) => Self::JoCoR(jocor),
-            Table::D2l(d2l) => Self::D2l(d2l),
-            Table::Elr(elr) => Self::Elr(elr),
-            Table::Rog(rog) => Self::Rog(rog),
+            MethodTable::Standard {} => Self::Standard,
+            MethodTable::Cl(cl) => Self::Cl(cl),
+            MethodTable::Npcl(npcl) => Self::Npcl(npcl),
+            MethodTable::Gce(gce) => Self::Gce(gce),
+            MethodTable::TruncatedGce(gce) => Self::TruncatedGce(gce),
+            MethodTable::SelfPaced(self_paced) => Self::SelfPaced(self_paced),
+            MethodTable::MentorNet(mentornet) => Self::MentorNet(mentornet),
+            MethodTable::CoTeaching(co_teaching) => Self::CoTeaching(co_teaching),
+            MethodTable::CoTeachingPlus(plus) => Self::CoTeachingPlus(plus),
+            MethodTable::JoCoR(jocor) => Self::JoCoR(jocor),
+            MethodTable::D2l(d2l) => Self::D2l(d2l),
+            MethodTable::Elr(elr) => Self::Elr(elr),
+            MethodTable::Rog(rog) => Self::Rog(rog),
         }
     }
 }

@@ -11,10 +11,10 @@
 //! and their labels are as noisy as the others'.
 
 use super::{Method, within};
-use crate::augment::Preparation;
 use crate::batches::Batches;
 use crate::error::Result;
 use crate::evaluate;
+use crate::input_transform::InputTransform;
 use crate::network::Classifier;
 use crate::run::to_host;
 use burn::tensor::Device;
@@ -95,7 +95,7 @@ impl Rog {
     pub fn fit<N: Classifier>(
         &self,
         network: &N,
-        preparation: &Preparation,
+        transform: &InputTransform,
         train: &Dataset,
         aside: &[usize],
         seed: u64,
@@ -111,7 +111,7 @@ impl Rog {
         let aside = train.subset(aside)?;
         let classes = train.classes();
         let mut layers = Vec::new();
-        for (layer, features) in layer_features(network, preparation, &rest, device)?.into_iter().enumerate() {
+        for (layer, features) in layer_features(network, transform, &rest, device)?.into_iter().enumerate() {
             let mut draws = stream(seed, &format!("rog/{layer}"));
             let mut kept: Vec<Vec<usize>> = members(rest.given(), classes);
             kept.iter_mut().for_each(|rows| {
@@ -126,7 +126,7 @@ impl Rog {
             layers.push(gaussian.discriminant(&rest.class_counts()));
         }
         let mut head = RogHead { weights: vec![1.0; layers.len()], layers, classes };
-        let likelihoods = head.layer_likelihoods(network, preparation, &aside, device)?;
+        let likelihoods = head.layer_likelihoods(network, transform, &aside, device)?;
         head.weights = mixture_weights(&likelier_half(likelihoods, head.layers.len()), head.layers.len());
         Ok(head)
     }
@@ -145,11 +145,11 @@ impl RogHead {
     pub fn probabilities<N: Classifier>(
         &self,
         network: &N,
-        preparation: &Preparation,
+        transform: &InputTransform,
         data: &Dataset,
         device: &Device,
     ) -> Result<Vec<f32>> {
-        let features = layer_features(network, preparation, data, device)?;
+        let features = layer_features(network, transform, data, device)?;
         if features.len() != self.layers.len() {
             return Err(Error::length("hidden layers for this head", self.layers.len(), features.len()).into());
         }
@@ -166,11 +166,11 @@ impl RogHead {
     fn layer_likelihoods<N: Classifier>(
         &self,
         network: &N,
-        preparation: &Preparation,
+        transform: &InputTransform,
         data: &Dataset,
         device: &Device,
     ) -> Result<Vec<f64>> {
-        let features = layer_features(network, preparation, data, device)?;
+        let features = layer_features(network, transform, data, device)?;
         let mut out = vec![0.0; data.len() * self.layers.len()];
         for (position, (layer, features)) in self.layers.iter().zip(&features).enumerate() {
             for (row, x) in features.rows().enumerate() {
@@ -199,13 +199,13 @@ impl Features {
 
 fn layer_features<N: Classifier>(
     network: &N,
-    preparation: &Preparation,
+    transform: &InputTransform,
     data: &Dataset,
     device: &Device,
 ) -> Result<Vec<Features>> {
-    preparation.check(data)?;
+    transform.check(data)?;
     let mut all: Vec<Features> = Vec::new();
-    for batch in Batches::in_order(data, preparation, evaluate::batch_size(preparation), device) {
+    for batch in Batches::in_order(data, transform, evaluate::batch_size(transform), device) {
         let (layers, _) = network.features(batch.inputs);
         if layers.is_empty() {
             return Err(Error::value("network for rog", "one with hidden features", "one without").into());

@@ -62,7 +62,7 @@ impl TruncatedGce {
             if self.prunes(epoch, run.plan.epochs) {
                 let device = run.device.clone().inner();
                 let network = learner.network.valid();
-                let probabilities = evaluate::probabilities(&network, &run.preparation, run.train, &device)?;
+                let probabilities = evaluate::probabilities(&network, &run.transform, run.train, &device)?;
                 believed = believe(&probabilities, run.train.given(), self.k as f32);
             }
             for batch in run.batches(epoch) {
