@@ -1,6 +1,6 @@
 //! The curriculum losses: a threshold for Algorithm 1, and what follows from it.
 //!
-//! With base losses l, the margins' number of misclassified samples e and batch size m:
+//! With base losses l, the number e of misclassified samples (margin below 0) and the batch size m:
 //!
 //! ```text
 //! loss(u) = min over v in {0,1}^m of  max( Σ v_i l(u_i) ,  C − Σ v_i )

@@ -3,7 +3,7 @@
 //! A selection must not change because the same losses were added in another order. So a sum is carried as two f64
 //! (a "double-double", 106 bits): terms that f64 would round away are kept in the second one.
 
-/// `high + low`: a sum in f64 and all that was rounded away on the way.
+/// `high + low`: a sum in f64, and the sum of all rounding errors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Exact {
     high: f64,
@@ -46,7 +46,7 @@ impl Exact {
     /// Whether the sum is at most `bound + 1 − count`: Algorithm 1's test, without rounding.
     #[inline]
     pub(crate) fn fits(self, bound: f64, count: usize) -> bool {
-        // Almost always f64 is sure enough; only a close call is worth the exact way.
+        // f64 decides unless the two sides are nearly equal; then exact arithmetic does.
         let count = count as f64;
         let room = bound + 1.0 - count - self.high - self.low;
         let doubt = 1e-12 * (bound + 1.0 + count + self.high);

@@ -8,10 +8,10 @@
 //!
 //! With the losses in ascending order and `L_i` the sum of the first i, sample i is kept iff `L_i ≤ C + 1 − i`. The left
 //! side rises and the right side falls, so what is kept is the T smallest losses: all below some *cut*, and of those
-//! equal to it the first few. The paper sorts to find T. Sorting tells far more than we need: [`Selector`] instead
-//! splits the range of losses into buckets, adds up count and sum per bucket in one pass, walks over the buckets until
-//! they no longer fit, and goes on inside that one bucket until a handful of samples is left. Every round narrows
-//! the range by a fixed factor, whatever the losses are: O(n) always, not only on average.
+//! equal to it the first few. The paper sorts to find T, which is more work than needed. [`Selector`] splits the range
+//! of losses into buckets, adds up count and sum per bucket in one pass, walks over the buckets until they no longer
+//! fit, and repeats this inside that one bucket until a handful of samples is left. Every round narrows the range by a
+//! fixed factor, whatever the losses are: O(n) in the worst case, not only on average.
 //!
 //! Sums are exact (integers inside a bucket, 106 bits across them), so neither order nor machine changes the answer.
 
@@ -124,7 +124,7 @@ impl Selector {
     ) -> Result<Selection<'_>> {
         same_length("labels", losses.len(), labels.len())?;
         check_labels("label", labels, classes)?;
-        Range::of(losses)?; // so that a bad loss is named by its own position, not by that within its class
+        Range::of(losses)?; // reports a bad loss by its position in the batch, not in its class
         let mut whole = Selection { kept: &[], count: 0, sum: 0.0, objective: 0.0, extra: false };
         // The parts are taken out while `select` uses the rest of the scratch space.
         let mut parts = std::mem::take(&mut self.parts);
@@ -162,7 +162,7 @@ impl Selector {
         if range.positive > 0 && low == high {
             return accepted.equal_losses::<R>(low, range.positive, threshold);
         }
-        // Losses that come in order need no narrowing; on others the question costs only the first few.
+        // Sorted losses need no buckets. Unsorted ones fail these two tests within a few elements.
         let all = losses.iter().map(|&loss| loss.key());
         let counts = |key: &u64| low <= *key && *key <= high;
         if losses.is_sorted() {
@@ -188,7 +188,7 @@ impl Selector {
             let mut buckets = Buckets::over::<R>(low, high, self.keys.len(), &mut self.buckets);
             buckets.add_all::<R>(self.keys.iter().copied(), 0);
             let Some(crossing) = buckets.walk::<R>(&mut accepted, threshold) else {
-                return accepted.all_finite::<R>(); // not reached: what did not fit as a whole has a part that doesn't
+                return accepted.all_finite::<R>(); // not reached: if a bucket does not fit, one of its parts does not
             };
             self.keys.retain(|&key| crossing.holds(key));
             (low, high) = ends(&self.keys);
@@ -233,11 +233,11 @@ impl Cut {
 
     /// Writes the positions of the kept losses to the front of `kept`, ascending; how many there are.
     fn write_kept<R: Real>(&self, losses: &[R], kept: &mut [u32]) -> usize {
-        // Up to the last tie that is kept, "at most the cut" is kept; after it, "below the cut".
+        // Up to the last kept tie, losses at or below the cut are kept; after it, only those below.
         let mut equal = (0..losses.len()).filter(|&position| losses[position].key() == self.key);
         let turn = if self.ties == 0 { 0 } else { equal.nth(self.ties - 1).map_or(0, |last| last + 1) };
         let mut length = 0;
-        // Written always, counted only if kept: a branch would be mispredicted for every other sample.
+        // Each position is written and only counted if kept: a branch would often be mispredicted.
         for (position, loss) in (0u32..).zip(&losses[..turn]) {
             kept[length] = position;
             length += usize::from(loss.key() <= self.key);
@@ -262,12 +262,12 @@ impl Accepted {
         Cut { key: R::INFINITY_KEY, ties: 0, count: self.count, sum: self.sum }
     }
 
-    /// All that is left are `number` equal losses: how many of them fit?
+    /// `number` equal losses are left: how many of them fit?
     fn equal_losses<R: Real>(self, key: u64, number: usize, threshold: f64) -> Cut {
         let loss = R::value_of(key);
         let with = |ties: usize| self.sum.add_repeated(loss, ties);
         let fits = |ties: usize| with(ties).fits(threshold, self.count + ties);
-        // L + j·l ≤ C + 1 − (c + j), solved for j; rounding is mended by looking one step either way.
+        // L + j·l ≤ C + 1 − (c + j), solved for j; the two loops correct rounding.
         let room = (threshold + 1.0 - self.count as f64 - self.sum.rounded()) / (1.0 + loss);
         let mut ties = (room.max(0.0) as usize).min(number);
         while ties > 0 && !fits(ties) {

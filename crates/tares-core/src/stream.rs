@@ -1,8 +1,8 @@
 //! Named random streams: one seed, many independent generators.
 //!
 //! A stage asks for its own stream by name, so a draw added in one stage changes no number in another. The generator is
-//! ChaCha8 keyed by the seed, with the name's hash as its stream number; all that turns bits into numbers stands in
-//! this file, so that the same seed gives the same numbers on every machine and after every update of a dependency.
+//! ChaCha8 keyed by the seed, with the name's hash as its stream number. Only this file turns bits into numbers, so the
+//! same seed gives the same numbers on every machine and after every update of a dependency.
 //!
 //! ```
 //! use tares_core::stream;
@@ -54,7 +54,7 @@ impl Stream {
     pub fn below(&mut self, bound: usize) -> usize {
         assert!(bound > 0, "no number lies below 0");
         let bound = bound as u64;
-        // Multiply and keep the high half; the rejected sliver at the bottom is what makes all values equally likely.
+        // Lemire's method: multiply and keep the high half; rejecting a sliver of the low half removes the bias.
         let sliver = bound.wrapping_neg() % bound;
         loop {
             let product = u128::from(self.bits()) * u128::from(bound);
@@ -86,7 +86,7 @@ impl Stream {
             }
             left -= weight;
         }
-        last // rounding can leave a crumb after the last weight
+        last // rounding can leave a remainder after the last weight
     }
 
     /// Puts `items` into a uniformly random order (Fisher–Yates).

@@ -1,9 +1,9 @@
 //! The only `unsafe` of this crate: calling a function that is compiled for vector instructions not every processor has.
 //!
-//! The argument: each call stands behind the run-time check for exactly the features that its function enables. Nothing
-//! else is unsafe about these functions: they are ordinary code, compiled once more. Which multiplications are fused with
-//! additions is written in the code (`mul_add`), so that all compilations give the same bits; without the instruction a
-//! fused one is a call, and slow.
+//! Why it is sound: the call stands behind the run-time check for exactly the features that its function enables. Nothing
+//! else is unsafe about that function: it is ordinary code, compiled a second time. The code says which multiplications
+//! are fused with additions (`mul_add`), so both compilations give the same bits; on a processor without the instruction a
+//! fused multiplication is a slow library call.
 #![allow(unsafe_code)]
 
 /// A computation written once and compiled for several instruction sets.
@@ -11,14 +11,14 @@
 /// `run` and everything hot that it calls must be `#[inline(always)]`: only then is it compiled inside the function that
 /// enables the instructions.
 pub(crate) trait Work {
-    /// What comes of it.
+    /// The result.
     type Output;
-    /// Does it.
+    /// Computes it.
     fn run(self) -> Self::Output;
 }
 
-/// Runs `work` with vectors of 256 bits and fused multiplications where this processor has them. (With 512 bits the same
-/// loops were slower: compilers then scatter and gather.)
+/// Runs `work` with 256-bit vectors and fused multiply-add where this processor has them. (With 512 bits the same loops were
+/// slower: the compiler then uses scatter and gather.)
 #[inline]
 pub(crate) fn widest<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]

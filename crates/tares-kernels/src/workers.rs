@@ -2,12 +2,13 @@
 
 /// Makes the calling thread one of the workers of rayon's global pool. For the beginning of `main`.
 ///
-/// Otherwise the thread that trains hands every operation to the pool, sleeps, and is woken up when it is done: twice some 20 µs,
-/// a third of the step of a small network. As one of the workers it does its part itself. Results are the same bits either way.
+/// Otherwise the thread that trains hands every operation to the pool, sleeps until it is done, and is woken up again. The two
+/// switches take about 20 µs each: a third of a training step of a small network. A worker does its part of the operation
+/// itself. Results are the same bits either way.
 ///
-/// The pool keeps its number of threads (`RAYON_NUM_THREADS`, or one per processor), the calling one counted. With a single thread nothing is
-/// changed: another thread's parallel work would have to wait until this one has nothing else to do. Returns whether the
-/// thread became a worker; it did not if the pool was in use before.
+/// The pool has as many threads as before (`RAYON_NUM_THREADS`, or one per processor), the calling one included. With a single
+/// thread nothing changes, because the parallel work of another thread would wait until this one is idle. Returns whether
+/// the thread became a worker; it cannot if the pool was already in use.
 ///
 /// # Example
 /// ```

@@ -15,11 +15,11 @@ pub(super) struct Bucket {
 /// Neighbouring buckets over the keys from `low` to `high`; each is `2^shift` keys wide and none reaches across a power
 /// of two, so all its losses share one exponent and their sum follows from the sum of the keys.
 pub(super) struct Buckets<'a> {
-    /// Two of each, used in turn: adding to the place that was just written has to wait for it.
+    /// Two per range, used alternately: adding to an address that was just written would stall the processor.
     pairs: &'a mut [[Bucket; 2]],
     first: u64,
     shift: u32,
-    /// Zeros that were counted in the first bucket, because it begins at 0; they have been dealt with before.
+    /// Zeros counted in the first bucket because it begins at 0; they were accepted before.
     zeros: usize,
 }
 
@@ -38,7 +38,7 @@ impl Crossing {
 }
 
 impl<'a> Buckets<'a> {
-    /// Empty buckets, as many as pay off for `number` keys.
+    /// Empty buckets, about half as many as there are keys.
     pub(super) fn over<R: Real>(low: u64, high: u64, number: usize, space: &'a mut Vec<[Bucket; 2]>) -> Self {
         let wanted = (number / 2).clamp(16, MOST).ilog2();
         let spread = u64::BITS - (high - low).leading_zeros();
@@ -46,11 +46,11 @@ impl<'a> Buckets<'a> {
         let first = low >> shift;
         let number = (high >> shift) - first + 1;
         space.clear();
-        space.resize(number as usize + 1, [Bucket::default(); 2]); // the last one takes what is not looked for
+        space.resize(number as usize + 1, [Bucket::default(); 2]); // the last one collects keys outside the range
         Self { pairs: space, first, shift, zeros: 0 }
     }
 
-    /// Adds keys, `zeros` of which are 0; keys outside the range (0 and ∞) go where nobody looks.
+    /// Adds keys, `zeros` of which are 0; keys outside the range (0 and ∞) go to the last bucket, which is ignored.
     #[inline]
     pub(super) fn add_all<R: Real>(&mut self, keys: impl Iterator<Item = u64>, zeros: usize) {
         let aside = self.pairs.len() - 1;

@@ -1,4 +1,4 @@
-//! f32 and f64 seen as integers: for numbers ≥ 0 the bit patterns stand in the same order as the numbers.
+//! f32 and f64 as integers: for numbers ≥ 0 the bit patterns have the order of the numbers.
 
 use crate::error::{Error, Result};
 
@@ -66,7 +66,7 @@ mod sealed {
     impl Sealed for f64 {}
 }
 
-/// What one look over the losses tells.
+/// What one pass over the losses finds.
 #[derive(Debug, PartialEq)]
 pub(super) struct Range {
     /// Key of the smallest loss above 0.
@@ -115,7 +115,7 @@ fn is_fine<R: Real>(loss: R) -> bool {
 
 const LANES: usize = 8;
 
-/// Eight of everything side by side: the compiler turns each line of `see` into a few vector instructions.
+/// Eight of each, side by side: the compiler turns each line of `see` into a few vector instructions.
 struct Lanes<R> {
     low: [R; LANES],
     high: [R; LANES],

@@ -1,6 +1,6 @@
 //! Adam's update on slices: one pass over memory.
 
-use crate::cpu::simd::{Lanes, Register, mul_add, widest};
+use crate::cpu::simd::{Kernel, Register, mul_add, widest};
 use crate::cpu::threads::for_each;
 use crate::op::adam::AdamStep;
 
@@ -24,7 +24,7 @@ struct Update<'a> {
     step: AdamStep,
 }
 
-impl Lanes for Update<'_> {
+impl Kernel for Update<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {

@@ -6,17 +6,17 @@
 //! db = Σ over rows of g      dW = xᵀ·g      dx = g·Wᵀ
 //! ```
 //!
-//! Every product is cut into blocks of rows of its result, and each block is one product on one thread: a split that
-//! follows from the shapes alone. The activation is applied while a block is still in the cache.
+//! The rows of each result are cut into blocks by the shapes alone, and one thread computes a block. The activation is applied
+//! while the block is still in the cache.
 
 use crate::cpu::gemm::{Matrix, multiply};
 use crate::cpu::scratch;
-use crate::cpu::simd::{Lanes, Register, widest};
+use crate::cpu::simd::{Kernel, Register, widest};
 use crate::cpu::threads::for_each;
 
-/// Rows of the batch per task: fewer, and packing the weights costs more than a second thread brings.
+/// Rows of the batch per task. With fewer, packing the weights costs more than a second thread saves.
 const ROWS: usize = 64;
-/// Floats of the weight's gradient per task, about.
+/// About how many floats of the weight's gradient one task computes.
 const WEIGHTS: usize = 1 << 15;
 
 /// Shapes of one layer: `x [n, inputs]`, `W [inputs, outputs]`, `y [n, outputs]`, and what negative values are multiplied by.
@@ -107,7 +107,7 @@ struct Activate<'a> {
     y: &'a mut [f32],
 }
 
-impl Lanes for Activate<'_> {
+impl Kernel for Activate<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
@@ -130,7 +130,7 @@ struct Mask<'a> {
     db: &'a mut [f32],
 }
 
-impl Lanes for Mask<'_> {
+impl Kernel for Mask<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
@@ -151,7 +151,7 @@ struct Total<'a> {
     db: &'a mut [f32],
 }
 
-impl Lanes for Total<'_> {
+impl Kernel for Total<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
@@ -161,7 +161,7 @@ impl Lanes for Total<'_> {
     }
 }
 
-/// `slope·z`, and 0 for a slope of 0 even where `z` is infinite; what is not a number stays so.
+/// `slope·z`; a slope of 0 gives 0 even if `z` is infinite, but keeps NaN.
 #[inline(always)]
 fn scaled(slope: f32, z: f32) -> f32 {
     if slope == 0.0 && !z.is_nan() { 0.0 } else { slope * z }

@@ -1,6 +1,6 @@
 //! 2×2 max pooling with stride 2, and ReLU before it, on slices.
 
-use crate::cpu::simd::{Lanes, Register, widest};
+use crate::cpu::simd::{Kernel, Register, widest};
 use crate::cpu::threads::for_each;
 
 /// Marks a window whose maximum ReLU set to 0: no gradient goes back.
@@ -43,7 +43,7 @@ struct Largest<'a> {
     which: &'a mut [u8],
 }
 
-impl Lanes for Largest<'_> {
+impl Kernel for Largest<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
@@ -120,7 +120,7 @@ struct Spread<'a> {
     dx: &'a mut [f32],
 }
 
-impl Lanes for Spread<'_> {
+impl Kernel for Spread<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {

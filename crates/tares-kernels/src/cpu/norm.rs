@@ -13,10 +13,10 @@
 //! dbeta = Σ g      dgamma = r·Σ g·(x − mean)      dx = gamma·r·(g − dbeta/m − (x − mean)·r·dgamma/m)
 //! ```
 //!
-//! Sums are taken per plane, and the planes of a channel are added in double precision in the order of the images:
-//! a fixed split, whatever the number of threads.
+//! Each plane is summed on its own, and the planes of a channel are added in double precision in the order of the images, so
+//! the result does not depend on the number of threads.
 
-use crate::cpu::simd::{Lanes, Register, mul_add, widest};
+use crate::cpu::simd::{Kernel, Register, mul_add, widest};
 use crate::cpu::sum::sum_in_lanes;
 use rayon::prelude::*;
 
@@ -115,14 +115,15 @@ pub(crate) fn backward(
         });
     });
     let count = (p.n * p.pixels).max(1) as f64;
-    let (mut dgamma, mut dbeta, mut pull) = (vec![0.0; p.channels], vec![0.0; p.channels], vec![[0.0; 2]; p.channels]);
+    let (mut dgamma, mut dbeta, mut corrections) =
+        (vec![0.0; p.channels], vec![0.0; p.channels], vec![[0.0; 2]; p.channels]);
     for c in 0..p.channels {
         let of_channel = || planes.iter().skip(c).step_by(p.channels);
         let r = 1.0 / (f64::from(var[c]) + f64::from(eps)).sqrt();
         let g: f64 = of_channel().map(|v| f64::from(v[0])).sum();
         let gx: f64 = of_channel().map(|v| f64::from(v[1])).sum();
         (dgamma[c], dbeta[c]) = ((gx * r) as f32, g as f32);
-        pull[c] = [(g / count) as f32, (gx * r * r / count) as f32];
+        corrections[c] = [(g / count) as f32, (gx * r * r / count) as f32];
     }
     let mut dx = vec![0.0; x.len()];
     let per_task = planes_per_task(p);
@@ -131,7 +132,17 @@ pub(crate) fn backward(
         dx.par_chunks_mut(size).zip(x.par_chunks(size).zip(dy.par_chunks(size))).enumerate().for_each(
             |(task, (dx, (x, dy)))| {
                 let first = task * per_task;
-                widest(Pull { pixels: p.pixels, first, affine: &affine, mean, pull: &pull, slope, x, dy, dx });
+                widest(InputGradient {
+                    pixels: p.pixels,
+                    first,
+                    affine: &affine,
+                    mean,
+                    corrections: &corrections,
+                    slope,
+                    x,
+                    dy,
+                    dx,
+                });
             },
         );
     }
@@ -184,7 +195,7 @@ struct Moments<'a> {
     into: &'a mut [[f32; 2]],
 }
 
-impl Lanes for Moments<'_> {
+impl Kernel for Moments<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
@@ -214,7 +225,7 @@ struct Apply<'a> {
     y: &'a mut [f32],
 }
 
-impl Lanes for Apply<'_> {
+impl Kernel for Apply<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
@@ -240,7 +251,7 @@ struct ApplyInPlace<'a> {
     x: &'a mut [f32],
 }
 
-impl Lanes for ApplyInPlace<'_> {
+impl Kernel for ApplyInPlace<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
@@ -267,7 +278,7 @@ struct Products<'a> {
     into: &'a mut [[f32; 2]],
 }
 
-impl Lanes for Products<'_> {
+impl Kernel for Products<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
@@ -296,30 +307,31 @@ impl Lanes for Products<'_> {
     }
 }
 
-/// `dx = scale·(g − pull₀ − (x − mean)·pull₁)`.
-struct Pull<'a> {
+/// `dx = scale·(g − correction₀ − (x − mean)·correction₁)`.
+struct InputGradient<'a> {
     pixels: usize,
     first: usize,
     affine: &'a Affine,
     mean: &'a [f32],
-    pull: &'a [[f32; 2]],
+    corrections: &'a [[f32; 2]],
     slope: f32,
     x: &'a [f32],
     dy: &'a [f32],
     dx: &'a mut [f32],
 }
 
-impl Lanes for Pull<'_> {
+impl Kernel for InputGradient<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
         let planes = self.x.chunks_exact(self.pixels).zip(self.dy.chunks_exact(self.pixels));
         for (i, ((x, dy), dx)) in planes.zip(self.dx.chunks_exact_mut(self.pixels)).enumerate() {
             let c = (self.first + i) % self.mean.len();
-            let (scale, shift, mean, pull) = (self.affine.scale[c], self.affine.shift[c], self.mean[c], self.pull[c]);
+            let (scale, shift) = (self.affine.scale[c], self.affine.shift[c]);
+            let (mean, correction) = (self.mean[c], self.corrections[c]);
             for ((x, dy), dx) in x.iter().zip(dy).zip(dx) {
                 let g = if mul_add::<FMA>(*x, scale, shift) > 0.0 { *dy } else { self.slope * dy };
-                *dx = scale * mul_add::<FMA>(mean - x, pull[1], g - pull[0]);
+                *dx = scale * mul_add::<FMA>(mean - x, correction[1], g - correction[0]);
             }
         }
     }

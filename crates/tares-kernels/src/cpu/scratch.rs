@@ -1,4 +1,4 @@
-//! Working memory that outlives a call: each thread keeps its buffers, so that a training step allocates none.
+//! Working memory that outlives a call: each thread keeps its buffers, so a training step allocates no new ones.
 
 use crate::cpu::lane::Lane;
 use std::cell::RefCell;
@@ -10,7 +10,7 @@ thread_local! {
     static LANES: Idle<Lane> = const { RefCell::new(Vec::new()) };
 }
 
-/// Lends a buffer of `len` floats to `work`. Its content is whatever the last borrower left: write before you read.
+/// Lends a buffer of `len` floats to `work`. It still holds what the last borrower wrote: write before you read.
 ///
 /// Calls may nest; a nested call gets another buffer.
 pub(crate) fn floats<R>(len: usize, work: impl FnOnce(&mut [f32]) -> R) -> R {
@@ -28,7 +28,7 @@ pub(crate) fn lanes<const N: usize, R>(lens: [usize; N], work: impl FnOnce([&mut
     result
 }
 
-/// The smallest idle buffer that is large enough, or else a new one in place of the largest.
+/// The smallest idle buffer that is large enough; if there is none, a new one replaces the largest.
 fn take<T: Clone + Default>(idle: &Idle<T>, len: usize) -> Vec<T> {
     let mut idle = idle.borrow_mut();
     let fit = (0..idle.len()).filter(|&i| idle[i].len() >= len).min_by_key(|&i| idle[i].len());

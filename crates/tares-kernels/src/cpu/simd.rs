@@ -10,11 +10,11 @@
 
 use crate::cpu::lane::{LANES, Lane};
 
-/// A computation written once and compiled for several instruction sets.
+/// A computation that is written once and compiled for several instruction sets.
 ///
 /// `run` and everything hot that it calls must be `#[inline(always)]`: only then is it compiled inside the function that
 /// enables the instructions.
-pub(crate) trait Lanes {
+pub(crate) trait Kernel {
     /// What the computation returns.
     type Output;
     /// The computation with sums in `R`s; `FMA` says whether `mul_add` is one instruction.
@@ -181,7 +181,7 @@ impl Register for Wide256 {
 
 /// Runs `kernel` with the widest vectors of this processor.
 #[inline]
-pub(crate) fn widest<K: Lanes>(kernel: K) -> K::Output {
+pub(crate) fn widest<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::is_x86_feature_detected as has;
@@ -208,13 +208,13 @@ pub(crate) fn widest<K: Lanes>(kernel: K) -> K::Output {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
-fn avx512<K: Lanes>(kernel: K) -> K::Output {
+fn avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<Wide512, true>()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn avx2<K: Lanes>(kernel: K) -> K::Output {
+fn avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run::<Wide256, true>()
 }
 

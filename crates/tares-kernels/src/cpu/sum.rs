@@ -1,13 +1,13 @@
 //! Sums of slices in a fixed order, wide enough for vector instructions.
 
-use crate::cpu::simd::{Lanes, Register, widest};
+use crate::cpu::simd::{Kernel, Register, widest};
 
 /// The sum of `values`: 32 running sums over blocks of 32, added in order, the remainder last.
 ///
 /// The order follows from the length alone, on every processor and for every number of threads.
 pub(crate) fn sum(values: &[f32]) -> f32 {
     struct Sum<'a>(&'a [f32]);
-    impl Lanes for Sum<'_> {
+    impl Kernel for Sum<'_> {
         type Output = f32;
         #[inline(always)]
         fn run<R: Register, const FMA: bool>(self) -> f32 {

@@ -1,5 +1,5 @@
-//! Tasks on all threads, with little waiting: a step of a small network is a dozen operations of 100 µs, and to wake a sleeping thread takes
-//! a fifth of that.
+//! Tasks on all threads, with little waiting. A training step of a small network is a dozen operations of 100 µs, and waking a
+//! sleeping thread takes a fifth of that.
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,20 +8,20 @@ use std::time::{Duration, Instant};
 /// How long a worker looks for the next operation before it sleeps.
 const PATIENCE: Duration = Duration::from_micros(100);
 
-/// Workers that are kept awake at most.
+/// At most this many workers are kept awake.
 const MOST: usize = 15;
 
-/// Workers that look for work at this moment.
+/// How many workers are looking for work.
 static AWAKE: AtomicUsize = AtomicUsize::new(0);
 
 /// Calls `work` once for every task, in any order, on any thread.
 ///
-/// A single task runs on the calling thread: to hand it to a sleeping worker and to wait for it costs more than most tasks.
+/// A single task runs on the calling thread: handing it to a sleeping worker takes longer than most tasks.
 pub(crate) fn for_each<T: Send>(tasks: impl Iterator<Item = T>, work: impl Fn(T) + Sync + Send) {
     let mut tasks: Vec<T> = tasks.collect();
     if tasks.len() > 1 {
         stay_awake();
-        // every task may be stolen: they are few and large
+        // Tasks are few and large, so each may be stolen on its own.
         tasks.into_par_iter().with_max_len(1).for_each(work);
     } else if let Some(task) = tasks.pop() {
         work(task);
@@ -30,15 +30,15 @@ pub(crate) fn for_each<T: Send>(tasks: impl Iterator<Item = T>, work: impl Fn(T)
 
 /// Keeps the other workers looking for work until they have found none for [`PATIENCE`].
 ///
-/// Only for a caller that is a worker itself (see [`join_workers`](crate::join_workers)): any other one sleeps while its operation is worked on,
-/// and would find all processors taken when it wakes up.
+/// Only if the caller is a worker itself (see [`join_workers`](crate::join_workers)). Any other caller sleeps during its operation,
+/// and would find all processors busy when it wakes up.
 fn stay_awake() {
     let Some(here) = rayon::current_thread_index() else { return };
     let others = (rayon::current_num_threads() - 1).min(MOST);
     while AWAKE.load(Ordering::Relaxed) < others {
         AWAKE.fetch_add(1, Ordering::Relaxed);
         rayon::spawn(move || {
-            // the caller may meet this task while it waits for others to finish theirs; it has better things to do
+            // The caller itself may pick up this task while it waits; it must not look for work then.
             if rayon::current_thread_index() != Some(here) {
                 look_for_work();
             }

@@ -9,11 +9,11 @@ pub struct AdamStep {
     pub beta1: f64,
     /// Decay of the mean of its square.
     pub beta2: f64,
-    /// Added to the root of the second moment, already times `√(1 − beta2ᵗ)`.
+    /// Added to the root of the second moment; already multiplied by `√(1 − beta2ᵗ)`.
     pub eps: f64,
-    /// Learning rate, already times `√(1 − beta2ᵗ) / (1 − beta1ᵗ)`.
+    /// Learning rate; already multiplied by `√(1 − beta2ᵗ) / (1 − beta1ᵗ)`.
     pub rate: f64,
-    /// Times the weight, added to the gradient.
+    /// The factor of the weight that is added to the gradient.
     pub weight_decay: f64,
 }
 

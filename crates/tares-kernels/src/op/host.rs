@@ -20,9 +20,9 @@ pub(crate) fn is_cpu<const D: usize>(tensor: &Tensor<D>) -> bool {
     tensor.dtype() == DType::F32 && flex(tensor.device().as_dispatch())
 }
 
-/// The tensor with its elements in order: gradients and inputs may come as views.
+/// The tensor with its elements in order; gradients and inputs may be views.
 pub(crate) fn contiguous(tensor: Host) -> Host {
-    // `as_slice` also asks that the view starts at the storage's beginning, which `is_contiguous` alone does not say
+    // `as_slice` also requires that the view starts at the beginning of its storage; `is_contiguous` does not.
     if tensor.as_slice::<f32>().is_some() { tensor } else { tensor.to_contiguous() }
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn host(values: Vec<f32>, shape: impl Into<Shape>) -> Host {
 
 /// The tensor's elements for writing, if nobody else holds them.
 pub(crate) fn in_place(tensor: &mut Host) -> Option<&mut [f32]> {
-    // a view of part of a storage would lend more than its own elements
+    // A view of a part of its storage would lend more than its own elements.
     let length = tensor.as_slice::<f32>()?.len();
     tensor.try_storage_mut::<f32>().filter(|values| values.len() == length)
 }

@@ -2,7 +2,7 @@
 
 use crate::cpu::conv::Geometry;
 use crate::cpu::scratch;
-use crate::cpu::simd::{Lanes, Register, widest};
+use crate::cpu::simd::{Kernel, Register, widest};
 use std::ops::Range;
 
 /// `lowered[(c, ky, kx)][image, oy, ox] = x[image, c, oy·stride + ky − padding, ox·stride + kx − padding]`, 0 outside.
@@ -29,7 +29,7 @@ struct Lower<'a> {
     lowered: &'a mut [f32],
 }
 
-impl Lanes for Lower<'_> {
+impl Kernel for Lower<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
@@ -75,7 +75,7 @@ struct Raise<'a> {
     dx: &'a mut [f32],
 }
 
-impl Lanes for Raise<'_> {
+impl Kernel for Raise<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
@@ -106,7 +106,7 @@ impl Lanes for Raise<'_> {
     }
 }
 
-/// `into = from`, both equally long, without a call: rows of a picture are too short for one.
+/// `into = from`, both equally long. Rows of a picture are too short for a call of `memcpy`.
 #[inline(always)]
 fn copy(into: &mut [f32], from: &[f32]) {
     let n = into.len();
@@ -115,7 +115,7 @@ fn copy(into: &mut [f32], from: &[f32]) {
         *into[at..].first_chunk_mut().expect("eight") = *from;
     };
     if n >= 16 {
-        // two at a time, the last ones twice
+        // Two groups of eight at a time; the last ones overlap the ones before.
         let mut at = 0;
         while at + 16 < n {
             eight(at);

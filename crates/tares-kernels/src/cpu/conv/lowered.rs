@@ -7,7 +7,7 @@ use crate::cpu::conv::Geometry;
 use crate::cpu::conv::im2col::{lower, raise};
 use crate::cpu::gemm::{Matrix, multiply};
 use crate::cpu::scratch;
-use crate::cpu::simd::{Lanes, Register, widest};
+use crate::cpu::simd::{Kernel, Register, widest};
 use crate::cpu::sum::sum;
 use crate::cpu::threads::for_each;
 
@@ -222,7 +222,7 @@ struct AddBias<'a> {
     planes: &'a mut [f32],
 }
 
-impl Lanes for AddBias<'_> {
+impl Kernel for AddBias<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {

@@ -21,23 +21,23 @@ mod weights;
 use crate::cpu::conv::Geometry;
 use crate::cpu::lane::{LANES, Lane, ZERO};
 use crate::cpu::scratch;
-use crate::cpu::simd::{Lanes, Register, widest};
+use crate::cpu::simd::{Kernel, Register, widest};
 use product::POINTS;
 use rayon::prelude::*;
 use tiles::{Plan, load, transform_gradient, transform_input};
 use transform::both_sides;
 use weights::{WeightBack, transform_weight};
 
-/// Chunks between two additions to the weight's gradient: tasks enough for several cores.
+/// Chunks between two additions to the weight's gradient: enough tasks for several cores.
 const CHUNKS_AT_ONCE: usize = 4;
 
-/// Whether this algorithm is defined for `g` and faster than the product with lowered columns.
+/// Whether this algorithm is defined for `g` and faster than im2col.
 pub(crate) fn suits(g: &Geometry) -> bool {
     let defined = (g.kh, g.kw) == (3, 3) && g.stride == [1, 1] && g.padding[0] <= 2 && g.padding[1] <= 2;
     if !defined || g.n == 0 || g.ci < 12 || g.co < 12 {
         return false;
     }
-    // multiplications, transforms counted as 16 per value moved
+    // Counts multiplications; a transform costs about 16 per value.
     let (ci, co) = (g.ci.next_multiple_of(LANES), g.co.next_multiple_of(LANES));
     let ours = Plan::new(g).per_image * POINTS * (ci * co + 16 * (ci + co));
     ours < g.out_plane() * 9 * g.ci * g.co
@@ -134,7 +134,7 @@ struct Forward<'a> {
     y: &'a mut [f32],
 }
 
-impl Lanes for Forward<'_> {
+impl Kernel for Forward<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
@@ -165,7 +165,7 @@ impl Lanes for Forward<'_> {
     }
 }
 
-/// One chunk of the backward pass: what it reads, and what it leaves for the gradient of the weights.
+/// One chunk of the backward pass: what it reads, and what the gradient of the weights needs of it.
 struct Backward<'a> {
     plan: &'a Plan,
     tiles: usize,
@@ -183,7 +183,7 @@ struct BackwardIn<'a, 'b> {
     m: &'a mut [Lane],
 }
 
-impl Lanes for BackwardIn<'_, '_> {
+impl Kernel for BackwardIn<'_, '_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
@@ -224,7 +224,7 @@ struct Accumulate<'a> {
     sum: &'a mut [Lane],
 }
 
-impl Lanes for Accumulate<'_> {
+impl Kernel for Accumulate<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {

@@ -100,7 +100,7 @@ pub(crate) fn weight_transposed<R: Register>(m: [R; 6]) -> [R; 3] {
 
 /// `P x Pᵀ`: the one-dimensional `product` `P` of `OUT × IN` applied to rows, then to columns.
 ///
-/// A macro, because a function passed as a value would be compiled on its own, without the wide instructions of its caller.
+/// A macro, because a function passed as a value would be compiled without the vector instructions of its caller.
 macro_rules! both_sides {
     ($product:expr, $x:expr, $in:literal => $out:literal) => {{
         let x = $x;

@@ -5,7 +5,7 @@ use super::product::POINTS;
 use super::tiles::{load, store};
 use super::transform::{self, both_sides};
 use crate::cpu::lane::{LANES, Lane, ZERO};
-use crate::cpu::simd::{Lanes, Register, widest};
+use crate::cpu::simd::{Kernel, Register, widest};
 use rayon::prelude::*;
 
 /// `dweight[o] = Gᵀ sum G` for all input channels.
@@ -17,7 +17,7 @@ pub(super) struct WeightBack<'a> {
     pub(super) dw: &'a mut [f32],
 }
 
-impl Lanes for WeightBack<'_> {
+impl Kernel for WeightBack<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
@@ -60,7 +60,7 @@ struct WeightIn<'a> {
     u: &'a mut [Lane],
 }
 
-impl Lanes for WeightIn<'_> {
+impl Kernel for WeightIn<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
