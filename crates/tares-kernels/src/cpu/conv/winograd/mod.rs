@@ -13,20 +13,20 @@
 //! backward pass: keeping them would more than triple the memory of a training step.
 
 mod field;
+mod filters;
 mod product;
 mod tiles;
 mod transform;
-mod weights;
 
 use crate::cpu::conv::Geometry;
 use crate::cpu::lane::{LANES, Lane, ZERO};
 use crate::cpu::scratch;
 use crate::cpu::simd::{Kernel, Register, widest};
+use filters::{WeightBack, transform_weight};
 use product::POINTS;
 use rayon::prelude::*;
 use tiles::{Plan, load, transform_gradient, transform_input};
 use transform::both_sides;
-use weights::{WeightBack, transform_weight};
 
 /// Chunks between two additions to the weight's gradient: enough tasks for several cores.
 const CHUNKS_AT_ONCE: usize = 4;
