@@ -61,7 +61,7 @@ pub trait Drawing {
         B::ErrorType: 'static;
 }
 
-/// The picture as an `<svg>` element that fits its container, with a title and a text alternative for screen readers.
+/// The picture as an `<svg>` element of its natural width (a page may shrink or stretch it), with a title and a text alternative for screen readers.
 ///
 /// # Errors
 /// A picture that cannot be drawn.
@@ -77,8 +77,9 @@ pub fn svg(drawing: &impl Drawing, size: Size, title: &str, description: &str) -
     let body = text.split_once('>').map_or("", |(_, body)| body);
     let (title, description) = (super::escape::html(title), super::escape::html(description));
     Ok(format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{title}\" \
-         font-family=\"system-ui, sans-serif\">\n<title>{title}</title>\n<desc>{description}</desc>{}",
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" viewBox=\"0 0 {0} {1}\" role=\"img\" \
+         aria-label=\"{title}\" font-family=\"system-ui, sans-serif\">\n<title>{title}</title>\n\
+         <desc>{description}</desc>{2}",
         size.width,
         size.height,
         body.replace(" font-family=\"sans-serif\"", "")

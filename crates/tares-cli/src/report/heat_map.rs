@@ -45,7 +45,7 @@ impl HeatMap {
 
     /// The size that gives every cell room, within reason.
     pub fn size(&self) -> Size {
-        let cell = (420 / self.classes.len().max(1)).clamp(4, 44) as u32;
+        let cell = (420 / self.classes.len().max(1)).clamp(4, 64) as u32;
         let side = cell * self.classes.len() as u32;
         let labels = if self.shows_names() { self.name_width() } else { 12 };
         Size { width: labels + 34 + side, height: 34 + labels.min(120) + side, type_size: 16 }
@@ -167,4 +167,20 @@ impl Drawing for HeatMap {
 /// A name short enough for the margin.
 fn shortened(name: &str) -> String {
     if name.chars().count() <= 16 { name.to_owned() } else { name.chars().take(15).chain(['…']).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A picture of two classes stretched to the width of the page has letters as large as its cells.
+    #[test]
+    fn a_map_of_two_classes_is_a_small_picture_with_type_of_the_usual_size() {
+        let classes = ["negative".to_owned(), "positive".to_owned()];
+        let map = HeatMap::from_counts("Noise", "true class", "given label", &classes, &[vec![90, 10], vec![3, 7]]);
+        let Size { width, type_size, .. } = map.size();
+        assert!(width < 300 && type_size == 16, "{width} {type_size}");
+        assert!(map.svg().unwrap().contains(&format!(" width=\"{width}\"")));
+        assert!(crate::report::page::STYLE.contains("figure svg { display: block; max-width: 100%;"));
+    }
 }

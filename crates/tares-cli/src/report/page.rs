@@ -11,29 +11,42 @@ use super::table::{Cell, Table};
 use crate::record::{EpochRecord, RunRecord};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::plain;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use minijinja::value::Value;
 use minijinja::{Environment, context};
+use sha2::{Digest, Sha256};
 
 /// The style sheet of every page.
 pub const STYLE: &str = include_str!("../../templates/style.css");
 
-/// A whole HTML document around a body that is already HTML. The page may load nothing: its policy forbids it.
+/// A whole HTML document around a body that is already HTML. Its policy lets the page load nothing and run nothing but
+/// `script`.
 ///
 /// # Errors
 /// The template is broken.
 pub fn document(title: &str, body: &str, more_style: &str, script: &str) -> Outcome<String> {
+    let style = format!("\n{STYLE}{more_style}");
     render(
         "document.html",
         include_str!("../../templates/document.html"),
         context! {
             title => plain(title),
             version => env!("CARGO_PKG_VERSION"),
-            style => Value::from_safe_string(STYLE.to_owned()),
-            more_style => Value::from_safe_string(more_style.to_owned()),
+            policy => Value::from_safe_string(policy(&style, script)),
+            style => Value::from_safe_string(style),
             body => Value::from_safe_string(body.to_owned()),
             script => Value::from_safe_string(script.to_owned()),
         },
     )
+}
+
+/// The Content Security Policy: this very style and this very script, told by their hashes, and pictures inside the page.
+/// Markup that should ever slip into a page (from a file name, a class) can neither load nor run anything.
+fn policy(style: &str, script: &str) -> String {
+    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
+    let scripts = if script.is_empty() { String::new() } else { format!("; script-src {}", hash(script)) };
+    format!("default-src 'none'; img-src data:; style-src {}{scripts}", hash(style))
 }
 
 /// Fills a template whose values are escaped unless marked safe.
@@ -351,5 +364,26 @@ pub fn duration(seconds: f64) -> String {
         s if s < 60.0 => format!("{s:.1} s"),
         s if s < 3600.0 => format!("{} min {:.0} s", (s / 60.0).floor(), (s % 60.0).floor()),
         s => format!("{} h {:.0} min", (s / 3600.0).floor(), ((s % 3600.0) / 60.0).floor()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text between two marks.
+    fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
+        text.split_once(from).and_then(|(_, rest)| rest.split_once(to)).map_or("", |(inside, _)| inside)
+    }
+
+    #[test]
+    fn a_page_may_run_its_own_script_and_nothing_else() {
+        let page = document("title", "<p>body</p>", "p { margin: 0 }\n", "\"use strict\";\n").unwrap();
+        let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
+        let policy = between(&page, "Content-Security-Policy\" content=\"", "\"");
+        assert!(policy.contains(&format!("script-src {}", hash(between(&page, "<script>", "</script>")))), "{policy}");
+        assert!(policy.contains(&format!("style-src {}", hash(between(&page, "<style>", "</style>")))), "{policy}");
+        let page = document("title", "<p>body</p>", "", "").unwrap();
+        assert!(!page.contains("script") && !page.contains("unsafe-inline"), "{page}");
     }
 }
