@@ -7,6 +7,7 @@ use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::plain;
 use serde::Serialize;
 use std::path::Path;
+use tares_core::estimate::Caution;
 use tares_core::{Dataset, Label};
 use tares_data::label_tables::{self, SuspectLine};
 
@@ -184,6 +185,11 @@ pub struct AgainstTruth {
     pub average_precision: Option<f64>,
     /// Suggestions that are the truth, among the wrong labels found.
     pub right_suggestions: Option<f64>,
+}
+
+/// The cautions in words, with the names of the classes.
+pub fn sentences(cautions: &[Caution], names: Names<'_>) -> Vec<String> {
+    cautions.iter().map(|caution| caution.sentence(|class| plain(&names.class(class as Label)).into_owned())).collect()
 }
 
 /// Writes `suspects.csv`, worst first.

@@ -5,9 +5,10 @@ use crate::command::source;
 use crate::record::RunRecord;
 use crate::run::spec::{self, Spec};
 use crate::ui::failure::{Failure, Outcome};
-use crate::ui::terminal::Screen;
+use crate::ui::terminal::{Screen, plain};
 use std::path::{Path, PathBuf};
 use tares_core::audit::score::margin_scores;
+use tares_core::estimate::Caution;
 use tares_core::estimate::margins::from_margins;
 use tares_core::{Dataset, Label};
 use tares_data::Preparation;
@@ -106,6 +107,7 @@ impl RunHistory {
                 false => row[class] = 1.0,
             }
         }
+        let emptied = Caution::emptied(per_class.iter().map(|class| (class.rows, class.suspects)));
         let summary = Summary {
             rows: self.given.len(),
             classes: self.classes.clone(),
@@ -116,7 +118,10 @@ impl RunHistory {
             transition: counts,
             suspects: findings.len(),
             per_class,
-            warnings: Vec::new(),
+            warnings: emptied
+                .iter()
+                .map(|caution| caution.sentence(|class| plain(&self.classes[class]).into_owned()))
+                .collect(),
             neighbours: None,
             against_truth: None,
         };

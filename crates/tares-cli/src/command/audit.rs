@@ -4,8 +4,8 @@ use super::Exit;
 use super::plan::Training;
 use super::source::{Reading, load};
 use crate::audit::files::{
-    AgainstTruth, ClassSummary, Finding, Names, NeighbourSummary, Reason, Summary, write_labels, write_summary,
-    write_suspects,
+    AgainstTruth, ClassSummary, Finding, Names, NeighbourSummary, Reason, Summary, sentences, write_labels,
+    write_summary, write_suspects,
 };
 use crate::audit::probability_file::{ProbabilityFile, Rows as FileRows, read_labels, read_truth};
 use crate::audit::run_history::RunHistory;
@@ -381,7 +381,7 @@ impl Report {
             transition: audited.estimate.transition.rows().iter().map(|row| rounded(row)).collect(),
             suspects: findings.len(),
             per_class: per_class.collect(),
-            warnings: audited.overview.warnings(),
+            warnings: sentences(&audited.cautions(), names),
             neighbours: None,
             against_truth: None,
         };

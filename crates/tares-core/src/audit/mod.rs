@@ -15,7 +15,7 @@ use crate::estimate::pass::{fold, pick};
 use crate::estimate::posterior::sample::Sample;
 use crate::estimate::probabilities::sealed::{AnyWidth, Erase};
 use crate::estimate::probabilities::{Number, Probabilities};
-use crate::estimate::{ConfidentJoint, Detector, Estimate, Overview, Posterior};
+use crate::estimate::{Caution, ConfidentJoint, Detector, Estimate, Overview, Posterior};
 use rayon::prelude::*;
 
 /// A label that is probably wrong.
@@ -124,6 +124,13 @@ fn audit_rows<P: Probabilities + ?Sized>(
 }
 
 impl Audited {
+    /// What should be known before rate and suspects are trusted.
+    pub fn cautions(&self) -> Vec<Caution> {
+        let mut found = Caution::about(&self.overview, &self.estimate);
+        found.extend(Caution::emptied(self.per_class.iter().map(|class| (class.rows, class.suspects))));
+        found
+    }
+
     /// The score of every row, to rank all of them; takes one more pass.
     ///
     /// # Errors

@@ -219,3 +219,72 @@ fn scores_of_all_rows_agree_with_those_of_the_suspects() {
     let scores = found.scores(&table, &case.given, Score::Posterior).unwrap();
     assert!(found.suspects.iter().all(|s| scores[s.index] == s.score));
 }
+
+/// A judge of two classes that says `believed` (times e^(noise)) of the second one, and e^`lift` times as much where it is
+/// right; every 43rd row of 11,183 is of the second class, and no label is wrong.
+fn rare_class(believed: f64, lift: f64, seed: u64) -> (Vec<f32>, Vec<Label>) {
+    let mut draws = stream(seed, "rare class");
+    let (mut probs, mut given) = (Vec::new(), Vec::new());
+    for row in 0..11_183 {
+        let rare = row % 43 == 0;
+        let odds = believed / (1.0 - believed) * (0.5 * draws.normal() + if rare { lift } else { 0.0 }).exp();
+        let second = odds / (1.0 + odds);
+        probs.extend([(1.0 - second) as f32, second as f32]);
+        given.push(Label::from(rare));
+    }
+    (probs, given)
+}
+
+/// The judge names the rare class in none of its rows, as a robust loss makes it: that is no reason to call them wrong.
+#[test]
+fn a_rare_class_that_the_judge_never_names_is_not_emptied() {
+    for (believed, lift) in [(1e-6, 0.0), (1e-6, 2.0), (1e-3, 3.0), (0.023, 1.0), (0.023, 2.0)] {
+        for seed in [1, 2] {
+            let (probs, given) = rare_class(believed, lift, seed);
+            let found = audit(&ProbabilityMatrix::new(&probs, 2).unwrap(), &given, Detector::Posterior).unwrap();
+            let rare = found.per_class[1];
+            assert!(2 * rare.suspects < rare.rows, "{believed} {lift}: {rare:?} {:?}", found.estimate);
+            assert!(found.cautions().iter().any(Caution::is_about_the_judge), "{:?}", found.cautions());
+        }
+    }
+}
+
+/// What a judge says that knows nothing at all cannot be told from wrong labels; it is never said without a warning.
+#[test]
+fn a_class_is_never_emptied_without_a_caution() {
+    for believed in [1e-3, 0.023, 0.1] {
+        let (probs, given) = rare_class(believed, 0.0, 3);
+        for method in [Detector::Posterior, Detector::Confident, Detector::Argmax] {
+            let found = audit(&ProbabilityMatrix::new(&probs, 2).unwrap(), &given, method).unwrap();
+            for (class, quality) in found.per_class.iter().enumerate() {
+                let said =
+                    found.cautions().iter().any(|c| matches!(c, Caution::Emptied { class: c, .. } if *c == class));
+                assert_eq!(said, 2 * quality.suspects > quality.rows, "{believed} {method} {quality:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rate_interval_and_number_of_suspects_agree() {
+    let mut cases: Vec<(String, Vec<f32>, Vec<Label>, usize)> = Vec::new();
+    for (believed, lift) in [(1e-6, 0.0), (1e-3, 1.0), (0.023, 0.0), (0.1, 1.0)] {
+        let (probs, given) = rare_class(believed, lift, 4);
+        cases.push((format!("rare {believed} {lift}"), probs, given, 2));
+    }
+    for (rate, strength) in [(0.0, 5.0), (0.0, 2.0), (0.05, 3.0), (0.2, 3.0), (0.4, 4.0)] {
+        let made = case(3000, &Transition::symmetric(4, rate).unwrap(), strength, &mut stream(9, "agree"));
+        let probs = made.probs.iter().map(|&p| p as f32).collect();
+        cases.push((format!("symmetric {rate} {strength}"), probs, made.given, 4));
+    }
+    for (name, probs, given, classes) in cases {
+        for method in [Detector::Posterior, Detector::Confident, Detector::Argmax] {
+            let found = audit(&ProbabilityMatrix::new(&probs, classes).unwrap(), &given, method).unwrap();
+            let (rate, (low, high)) = (found.estimate.rate, found.estimate.interval);
+            assert!(low <= rate && rate <= high && low < high, "{name} {method}: {rate} in {low} to {high}");
+            // Every suspect is at least a quarter of a wrong label.
+            let most = 4.0 * rate * given.len() as f64 + 1e-3;
+            assert!(found.suspects.len() as f64 <= most, "{name} {method}: {} of {most}", found.suspects.len());
+        }
+    }
+}

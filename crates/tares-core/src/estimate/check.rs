@@ -12,6 +12,9 @@ const SUM_TOLERANCE: f64 = 5e-3;
 /// A sum in 32 bits this near to 1 needs no second look.
 const SURELY_FINE: f32 = 2e-3;
 
+/// A classifier with less [skill](Overview::skill) than this is hardly better than always naming the commonest label.
+pub(crate) const LEAST_SKILL: f64 = 0.2;
+
 /// What the first pass counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overview {
@@ -57,30 +60,16 @@ impl Overview {
         self.disagreements as f64 / self.rows as f64
     }
 
-    /// Sentences a person should read before trusting the result; empty when nothing is odd.
-    pub fn warnings(&self) -> Vec<String> {
-        let mut said = Vec::new();
-        // A model knows the labels it was trained on: it agrees with nearly all of them and is nearly certain of it.
-        if self.rows >= 100 && self.disagreement() < 0.002 && self.confidence > 0.99 {
-            said.push(format!(
-                "the predictions equal {:.2} % of the labels with a mean confidence of {:.4}: they look like predictions on \
-                 the rows the model was trained on, which cannot show wrong labels; use out-of-sample probabilities (k-fold)",
-                100.0 * (1.0 - self.disagreement()),
-                self.confidence
-            ));
-        }
-        let missing: Vec<String> =
-            (0..self.counts.len()).filter(|&class| self.counts[class] == 0).map(|class| class.to_string()).collect();
-        if !missing.is_empty() {
-            let shown = missing.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
-            let more = if missing.len() > 10 { format!(" and {} more", missing.len() - 10) } else { String::new() };
-            said.push(format!("no row has the given label {shown}{more}: nothing can be said about these classes"));
-        }
-        let few = self.counts.iter().filter(|&&count| (1..5).contains(&count)).count();
-        if few > 0 {
-            said.push(format!("{few} classes have fewer than 5 rows: their suspects are guesses"));
-        }
-        said
+    /// The part of the rows that have the commonest label.
+    pub fn largest_share(&self) -> f64 {
+        self.counts.iter().copied().max().unwrap_or(0) as f64 / self.rows as f64
+    }
+
+    /// How much of what always naming the commonest label leaves to be gained the classifier gains: 1 if it agrees with every
+    /// label, 0 if it does no better, below 0 if worse.
+    pub fn skill(&self) -> f64 {
+        let left = 1.0 - self.largest_share();
+        if left > 0.0 { 1.0 - self.disagreement() / left } else { 1.0 - self.disagreement() }
     }
 }
 
@@ -296,13 +285,5 @@ mod tests {
         let values = [2.0, 6.0, 0.5, 0.5];
         let overview = Overview::of(&Normalised(ProbabilityMatrix::new(&values, 2).unwrap()), &[1, 1]).unwrap();
         assert_eq!(overview.self_confidence, [None, Some(0.625)]);
-        assert!(overview.warnings().iter().any(|w| w.contains("no row has the given label 0")));
-    }
-
-    #[test]
-    fn in_sample_probabilities_are_suspected() {
-        let values: Vec<f64> = (0..200).flat_map(|_| [0.999, 0.001]).collect();
-        let overview = Overview::of(&ProbabilityMatrix::new(&values, 2).unwrap(), &[0; 200]).unwrap();
-        assert!(overview.warnings()[0].contains("trained on"));
     }
 }

@@ -80,8 +80,8 @@ pub fn from_margins(mean_margins: &[f64]) -> Result<MarginEstimate> {
     }
     let rate = wrong.iter().sum::<f64>() / rows;
     let doubt = wrong.iter().map(|p| p.min(1.0 - p)).sum::<f64>() / rows;
-    let spread = 2.0 * (rate * (1.0 - rate) / rows).sqrt() + doubt;
-    Ok(MarginEstimate { rate, interval: ((rate - spread).max(0.0), (rate + spread).min(1.0)), wrong })
+    let (low, high) = super::counting_interval(rate, mean_margins.len());
+    Ok(MarginEstimate { rate, interval: ((low - doubt).max(0.0), (high + doubt).min(1.0)), wrong })
 }
 
 /// A component of the mixture.

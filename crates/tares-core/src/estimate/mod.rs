@@ -6,7 +6,9 @@
 //! Without probabilities: from features, by the labels of neighbours ([`neighbours`]), or from a training history, by the margins
 //! over its epochs ([`margins`]).
 
+pub mod accuracy;
 pub(crate) mod argmax;
+pub mod caution;
 pub mod check;
 pub mod confident;
 pub mod margins;
@@ -17,6 +19,8 @@ pub mod posterior;
 pub mod probabilities;
 pub(crate) mod row;
 
+pub use accuracy::{TrueAccuracy, true_accuracy};
+pub use caution::Caution;
 pub use check::Overview;
 pub use confident::ConfidentJoint;
 pub use posterior::{Posterior, Verdict};
@@ -155,8 +159,29 @@ fn estimate_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], detector
     }
 }
 
-/// `rate` ± two standard deviations of counting `rows` rows.
+/// Where a rate lies that was counted on `rows` rows: Wilson's interval at two standard deviations. It is never empty, also where
+/// nothing was found: 0 of 1,000 may be 0.4 %.
 pub(crate) fn counting_interval(rate: f64, rows: usize) -> (f64, f64) {
-    let spread = 2.0 * (rate * (1.0 - rate) / rows as f64).sqrt();
-    ((rate - spread).max(0.0), (rate + spread).min(1.0))
+    let (n, z2) = (rows.max(1) as f64, 4.0);
+    let middle = (rate + z2 / (2.0 * n)) / (1.0 + z2 / n);
+    let spread = z2.sqrt() * (rate * (1.0 - rate) / n + z2 / (4.0 * n * n)).sqrt() / (1.0 + z2 / n);
+    // Rounding must not put the rate itself outside.
+    ((middle - spread).clamp(0.0, rate), (middle + spread).clamp(rate, 1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counting_interval_holds_the_rate_and_is_never_empty() {
+        for rows in [1, 10, 1000, 1_000_000_000] {
+            for rate in [0.0, 1e-9, 0.2, 0.5, 1.0] {
+                let (low, high) = counting_interval(rate, rows);
+                assert!(0.0 <= low && low <= rate && rate <= high && high <= 1.0 && low < high, "{rate} of {rows}");
+            }
+        }
+        let (low, high) = counting_interval(0.2, 10_000);
+        assert!((low - 0.192).abs() < 1e-3 && (high - 0.208).abs() < 1e-3);
+    }
 }

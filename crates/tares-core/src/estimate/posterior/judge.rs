@@ -80,9 +80,38 @@ impl Judge {
         judge
     }
 
+    pub(crate) fn classes(&self) -> usize {
+        self.classes
+    }
+
     /// One row.
     pub(crate) fn row<R: Number>(&self, row: &[R], label: Label) -> Verdict {
         widest(JudgeRow { judge: self, row, label })
+    }
+
+    /// The probability that a row with this label is of `class`.
+    pub(crate) fn probability<R: Number>(&self, row: &[R], label: Label, class: Label) -> f64 {
+        widest(JudgeClass { judge: self, row, label, class })
+    }
+
+    #[inline(always)]
+    fn belongs<R: Number>(&self, row: &[R], label: Label, class: Label) -> f64 {
+        let (own, total) = if self.classes <= FEW {
+            let mut lanes = Lanes::<1>::new();
+            self.side_by_side(row, &[label], &mut lanes);
+            let joint = &lanes.joint[..self.classes];
+            (joint[class as usize][0], joint.iter().fold(0.0, |sum, joint| sum + joint[0]))
+        } else {
+            let mut memory = Entries::default();
+            self.entries(row, label, RowSummary::of(row).max, &mut memory);
+            let column = &self.columns[label as usize * self.classes..][..self.classes];
+            let entries = memory.informative.names.iter().zip(&memory.likelihoods);
+            entries.fold((0.0, 0.0), |(own, total), (&name, b)| {
+                let joint = b * column[name as usize];
+                (if name == class { joint } else { own }, total + joint)
+            })
+        };
+        if total > 0.0 { f64::from(own / total) } else { 0.0 }
     }
 
     #[inline(always)]
@@ -200,6 +229,22 @@ impl<R: Number> Work for JudgeRow<'_, R> {
     #[inline(always)]
     fn run(self) -> Verdict {
         self.judge.one(self.row, self.label)
+    }
+}
+
+struct JudgeClass<'a, R> {
+    judge: &'a Judge,
+    row: &'a [R],
+    label: Label,
+    class: Label,
+}
+
+impl<R: Number> Work for JudgeClass<'_, R> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        self.judge.belongs(self.row, self.label, self.class)
     }
 }
 

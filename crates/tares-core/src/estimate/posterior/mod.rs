@@ -34,10 +34,10 @@ mod sharpening;
 
 use crate::dataset::Label;
 use crate::error::Result;
-use crate::estimate::Estimate;
-use crate::estimate::check::{Overview, Tally};
+use crate::estimate::check::{LEAST_SKILL, Overview, Tally};
 use crate::estimate::pass::fold;
 use crate::estimate::probabilities::{Number, Probabilities};
+use crate::estimate::{Estimate, counting_interval};
 use crate::noise::Transition;
 use crate::widest::widest;
 use em::{Em, EmFit};
@@ -67,6 +67,9 @@ const STRIDE: f64 = 1.3;
 const MOST_STRIDES: usize = 9;
 /// Prototypes are useless if the model is less sure of the easy rows than this.
 const LEAST_CONFIDENCE: f64 = 0.7;
+/// A suspect's label is at least this likely to be wrong. Where hardly any label is, the largest expected F1 would be that of
+/// suspecting every row that looks like another class: all rows of a rare class that the classifier does not know.
+const LEAST_DOUBT: f64 = 0.25;
 /// The factor on the sharpness at the upper end of the interval.
 const UPPER_FACTOR: f64 = 7.0;
 
@@ -76,6 +79,10 @@ pub struct Posterior {
     sharpness: f64,
     noise: NoiseModel,
     judge: Judge,
+    /// λ.
+    share: f64,
+    /// Sharpness and noise at the two ends of the interval.
+    ends: [(f64, NoiseModel); 2],
     cut: f64,
     uniform_rate: f64,
     low: f64,
@@ -111,14 +118,16 @@ impl Posterior {
         let start = em.start();
         let Peak { share, sharpness, fit } = search(&em, &start, classes);
         let likeliest = em.run(&fit.noise, share, sharpness, STEPS);
+        let likeliest_sharpness = sharpness;
         let (sharpness, noise) = make_easy_rows_sure(&em, &start, &likeliest.noise, share, sharpness);
         let uniform = em.run(&noise, share, sharpness, FEW_STEPS);
         // With many classes each has too few easy rows to compare.
         let factor = match classes <= FEW {
             true => {
                 let twice = em.run(&noise, share, (2.0 * sharpness).min(MOST_SHARPNESS), FEW_STEPS).rate;
-                let rows = em.row_posteriors(&uniform.noise, share, sharpness);
-                sharpening::factor(rows, twice / uniform.rate.max(f64::MIN_POSITIVE))
+                let growth = twice / uniform.rate.max(f64::MIN_POSITIVE);
+                let factor = sharpening::factor(em.row_posteriors(&uniform.noise, share, sharpness), growth);
+                sharpening::with_skill(factor, growth, overview.skill())
             }
             false => sharpening::UNKNOWN,
         };
@@ -132,16 +141,20 @@ impl Posterior {
         );
         let EmFit { noise, rate, .. } = fit;
         let cut = best_cut(last.row_posteriors(&noise, share, sharpness));
-        // Two standard errors: what another sample from the same source would change.
-        let spread = 2.0 * (rate * (1.0 - rate) / overview.rows as f64).sqrt();
+        // What another sample from the same source would change.
+        let (low, _) = counting_interval(likeliest.rate.min(rate), overview.rows);
+        let (_, high) = counting_interval(upper.rate.max(rate), overview.rows);
         Self {
             sharpness,
             judge: Judge::new(noise.columns(), classes, noise.likelihood(share, sharpness)),
             noise,
+            share,
+            ends: [(likeliest_sharpness, likeliest.noise), (upper_sharpness, upper.noise)],
             cut,
             uniform_rate: uniform.rate,
-            low: (likeliest.rate.min(rate) - spread).max(0.0),
-            high: (upper.rate.max(rate) + spread).min(1.0),
+            // All that a classifier without skill disagrees with may be its own mistakes.
+            low: low * (overview.skill() / LEAST_SKILL).clamp(0.0, 1.0),
+            high,
         }
     }
 
@@ -194,6 +207,16 @@ impl Posterior {
             transition: Transition::new(self.transition_rows())?,
         };
         Ok((overview, estimate, found))
+    }
+
+    /// The model itself, and as it would be at the two ends of the interval.
+    pub(crate) fn judges(&self) -> [Judge; 3] {
+        let classes = self.judge.classes();
+        let [low, high] = self
+            .ends
+            .each_ref()
+            .map(|(sharpness, noise)| Judge::new(noise.columns(), classes, noise.likelihood(self.share, *sharpness)));
+        [self.judge.clone(), low, high]
     }
 
     /// Labels at most this likely to be right, on rows that look more like another class, are suspects: the cut with the
@@ -340,7 +363,7 @@ fn best_cut(mut rows: Vec<RowPosterior>) -> f64 {
         hits += (1.0 - right) * weight;
         suspects += weight;
         let f1 = 2.0 * hits / (suspects + wrong);
-        if f1 > best {
+        if f1 > best && right <= 1.0 - LEAST_DOUBT {
             (best, cut) = (f1, right);
         }
     }

@@ -30,6 +30,9 @@ pub(crate) const UNKNOWN: f64 = 1.4;
 /// With this many wrong labels among the easy rows, the comparison and `UNKNOWN` have equal weight.
 const HALF_WEIGHT: f64 = 4.0;
 
+/// From this [skill](crate::estimate::Overview::skill) on, growth counts in full.
+const FULL_SKILL: f64 = 0.3;
+
 /// The factor by which the sharpness is raised: 1 to about 3. `growth` is the factor by which the noise rate grows when the
 /// sharpness doubles.
 pub(crate) fn factor(mut rows: Vec<RowPosterior>, growth: f64) -> f64 {
@@ -54,9 +57,23 @@ pub(crate) fn factor(mut rows: Vec<RowPosterior>, growth: f64) -> f64 {
     let easy_wrong = mean(&|part| part) * expected / all * rows.len() as f64;
     let ratio = ratio + STANDARD_ERRORS * (ratio.max(LEAST_PART) / easy_wrong).sqrt();
     let gap = ((1.0 - ratio) / FULL_GAP).clamp(0.0, 1.0);
-    let people = gap.max(((growth - SOME_GROWTH) / (FULL_GROWTH - SOME_GROWTH)).clamp(0.0, 1.0));
+    let people = gap.max(growth_share(growth));
     let known = easy_wrong / (easy_wrong + HALF_WEIGHT);
     UNKNOWN.powf(1.0 - known) * (PEOPLE / (1.0 - expected / all).max(0.5)).powf(people * known)
+}
+
+/// What is left of the factor if the classifier has little skill.
+///
+/// Growth is a sign of people's mistakes only if the classifier knows its classes. One that never names a rare class is unsure of
+/// all its rows, and a larger sharpness would turn that doubt into certainty that their labels are wrong.
+pub(crate) fn with_skill(factor: f64, growth: f64, skill: f64) -> f64 {
+    let doubtful = growth_share(growth) * (1.0 - skill / FULL_SKILL).clamp(0.0, 1.0);
+    factor.powf(1.0 - doubtful)
+}
+
+/// How much the growth of the rate speaks for people's mistakes: 0 to 1.
+fn growth_share(growth: f64) -> f64 {
+    ((growth - SOME_GROWTH) / (FULL_GROWTH - SOME_GROWTH)).clamp(0.0, 1.0)
 }
 
 /// The first rows (surest first) that stand for at least `enough` rows, and those as sure as the last of them.
@@ -106,6 +123,13 @@ mod tests {
         assert!(
             growing(2.0) < 1.1 && growing(4.0) > 2.0 && growing(2.0) < growing(2.75) && growing(2.75) < growing(4.0)
         );
+    }
+
+    #[test]
+    fn growth_says_nothing_where_the_classifier_knows_nothing() {
+        assert_eq!(with_skill(2.0, 20.0, 0.0), 1.0);
+        assert_eq!(with_skill(2.0, 20.0, 0.9), 2.0);
+        assert_eq!(with_skill(2.0, 1.2, 0.0), 2.0);
     }
 
     /// A class with much noise is not a hard class.

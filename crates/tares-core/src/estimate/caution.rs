@@ -1,0 +1,195 @@
+//! What a person should know before trusting an answer: one plain sentence each, with what to do about it.
+
+use super::check::LEAST_SKILL;
+use super::{Estimate, Overview};
+
+/// A rate this much above the disagreement, and by this factor, cannot come from the labels alone.
+const FAR_ABOVE: f64 = 0.05;
+const FAR_ABOVE_FACTOR: f64 = 1.2;
+/// Classes named in one sentence; the others are counted.
+const MOST_NAMED: usize = 10;
+
+/// A reason not to trust an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Caution {
+    /// The probabilities look like those of a model on the rows it was trained on.
+    InSample {
+        /// The part of labels that equal the first choice.
+        agreement: f64,
+        /// Mean of the largest probability.
+        confidence: f64,
+    },
+    /// The classifier is hardly better than always naming the largest class.
+    WeakJudge {
+        /// The part of labels that equal the first choice.
+        agreement: f64,
+        /// The part of labels that name the largest class.
+        largest_share: f64,
+    },
+    /// More labels are said to be wrong than the classifier disagrees with.
+    AboveDisagreement {
+        /// The estimated part of wrong labels.
+        rate: f64,
+        /// The part of labels that are not the first choice.
+        disagreement: f64,
+    },
+    /// No row has these labels.
+    WithoutRows(Vec<usize>),
+    /// So many classes have a handful of rows.
+    FewRows(usize),
+    /// Taking all suggestions would leave a class with less than half of its rows.
+    Emptied {
+        /// The class.
+        class: usize,
+        /// Rows with its label.
+        rows: usize,
+        /// Suspects among them.
+        suspects: usize,
+    },
+}
+
+impl Caution {
+    /// What the overview and the estimate give reason for.
+    pub fn about(overview: &Overview, estimate: &Estimate) -> Vec<Self> {
+        let mut found = Vec::new();
+        let (agreement, disagreement) = (1.0 - overview.disagreement(), overview.disagreement());
+        // A model knows the labels it was trained on: it agrees with nearly all of them and is nearly certain of it.
+        if overview.rows >= 100 && disagreement < 0.002 && overview.confidence > 0.99 {
+            found.push(Self::InSample { agreement, confidence: overview.confidence });
+        }
+        // One class given alone says nothing about the classifier.
+        if overview.counts.iter().filter(|&&count| count > 0).count() > 1 {
+            if overview.skill() < LEAST_SKILL {
+                found.push(Self::WeakJudge { agreement, largest_share: overview.largest_share() });
+            } else if estimate.rate > (disagreement + FAR_ABOVE).max(FAR_ABOVE_FACTOR * disagreement) {
+                found.push(Self::AboveDisagreement { rate: estimate.rate, disagreement });
+            }
+        }
+        let empty: Vec<usize> = (0..overview.counts.len()).filter(|&class| overview.counts[class] == 0).collect();
+        if !empty.is_empty() {
+            found.push(Self::WithoutRows(empty));
+        }
+        let few = overview.counts.iter().filter(|&&count| (1..5).contains(&count)).count();
+        if few > 0 {
+            found.push(Self::FewRows(few));
+        }
+        found
+    }
+
+    /// The classes that would lose more than half of their rows; `classes` is (rows, suspects) per class.
+    pub fn emptied(classes: impl IntoIterator<Item = (usize, usize)>) -> Vec<Self> {
+        let losing = classes.into_iter().enumerate().filter(|(_, (rows, suspects))| 2 * suspects > *rows);
+        losing.map(|(class, (rows, suspects))| Self::Emptied { class, rows, suspects }).collect()
+    }
+
+    /// Whether neither rate nor suspects can be relied on.
+    pub fn is_about_the_judge(&self) -> bool {
+        matches!(self, Self::InSample { .. } | Self::WeakJudge { .. } | Self::AboveDisagreement { .. })
+    }
+
+    /// One sentence; `name` is what a class is called.
+    pub fn sentence(&self, name: impl Fn(usize) -> String) -> String {
+        match self {
+            Self::InSample { agreement, confidence } => format!(
+                "the predictions equal {:.2} % of the labels with a mean confidence of {confidence:.4}: they look like \
+                 predictions on the rows the model was trained on, which cannot show wrong labels; use out-of-sample \
+                 probabilities (k-fold)",
+                100.0 * agreement
+            ),
+            Self::WeakJudge { agreement, largest_share } => format!(
+                "the predictions equal {:.1} % of the labels, and always naming the largest class would equal {:.1} %: \
+                 the model knows too little to judge these labels, so neither the noise rate nor the suspects can be \
+                 trusted; train it longer, try another network or better features, or bring a better model's probabilities",
+                100.0 * agreement,
+                100.0 * largest_share
+            ),
+            Self::AboveDisagreement { rate, disagreement } => format!(
+                "the estimated noise rate of {:.1} % is above the {:.1} % of labels the predictions disagree with: the model \
+                 has learnt wrong labels or is too unsure, so the rate cannot be trusted; try fewer epochs or another network, \
+                 or bring a better model's probabilities",
+                100.0 * rate,
+                100.0 * disagreement
+            ),
+            Self::WithoutRows(classes) => {
+                let shown: Vec<String> = classes.iter().take(MOST_NAMED).map(|&class| name(class)).collect();
+                let more = match classes.len().saturating_sub(MOST_NAMED) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                let shown = shown.join(", ");
+                format!("no row has the given label {shown}{more}: nothing can be said about these classes")
+            }
+            Self::FewRows(classes) => format!("{classes} classes have fewer than 5 rows: their suspects are guesses"),
+            Self::Emptied { class, rows, suspects } => format!(
+                "{suspects} of the {rows} rows labelled '{}' are suspects: taking all suggestions would leave this class \
+                 with less than half of its rows; the model may simply not know the class, so look at these rows before \
+                 changing any",
+                name(*class)
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Transition;
+
+    fn overview(counts: Vec<usize>, disagreements: usize, confidence: f64) -> Overview {
+        let rows = counts.iter().sum();
+        Overview { rows, self_confidence: vec![None; counts.len()], disagreements, confidence, counts }
+    }
+
+    fn about(overview: &Overview, rate: f64) -> Vec<Caution> {
+        let estimate = Estimate::counted(rate, overview.rows, Transition::identity(overview.counts.len()).unwrap());
+        Caution::about(overview, &estimate)
+    }
+
+    #[test]
+    fn a_judge_hardly_better_than_the_largest_class_is_called_weak() {
+        // 260 rare rows among 11,183, all taken for the common class.
+        let weak = about(&overview(vec![10_923, 260], 260, 0.98), 0.0);
+        assert!(weak[0].is_about_the_judge(), "{weak:?}");
+        let said = weak[0].sentence(|class| class.to_string());
+        assert!(said.contains("97.7 %") && said.contains("can be trusted"), "{said}");
+        // The same labels, three of four rare rows recognised.
+        assert_eq!(about(&overview(vec![10_923, 260], 65, 0.98), 0.005), []);
+        // A tenth of the labels of ten classes wrong, and a good judge.
+        assert_eq!(about(&overview(vec![100; 10], 120, 0.9), 0.1), []);
+    }
+
+    #[test]
+    fn a_rate_far_above_the_disagreement_is_doubted() {
+        let given = overview(vec![100; 10], 200, 0.9);
+        assert!(matches!(about(&given, 0.63)[..], [Caution::AboveDisagreement { .. }]));
+        assert_eq!(about(&given, 0.22), []);
+    }
+
+    #[test]
+    fn a_class_is_emptied_by_more_than_half_of_its_rows() {
+        let found = Caution::emptied([(100, 50), (100, 51), (0, 0), (1, 1)]);
+        assert_eq!(
+            found,
+            [
+                Caution::Emptied { class: 1, rows: 100, suspects: 51 },
+                Caution::Emptied { class: 3, rows: 1, suspects: 1 }
+            ]
+        );
+        let said = found[0].sentence(|_| "cat".to_owned());
+        assert!(said.contains("51 of the 100 rows labelled 'cat'"), "{said}");
+    }
+
+    #[test]
+    fn classes_without_rows_are_named() {
+        let found = about(&overview(vec![50, 0, 50], 5, 0.9), 0.0);
+        let said = found[0].sentence(|class| ["cat", "dog", "cow"][class].to_owned());
+        assert!(said.contains("given label dog:"), "{said}");
+    }
+
+    #[test]
+    fn in_sample_probabilities_are_suspected() {
+        let found = about(&overview(vec![100, 100], 0, 0.999), 0.0);
+        assert!(matches!(found[0], Caution::InSample { .. }));
+        assert!(found[0].sentence(|class| class.to_string()).contains("trained on"));
+    }
+}
