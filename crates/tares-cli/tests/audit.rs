@@ -183,7 +183,7 @@ fn bad_input_is_refused_with_the_place_and_the_way_out() {
     write_f32(&bad, &[9000], &[0.5; 9000]);
     assert!(refused(&bad, &y).contains("rows x classes"));
     assert!(refused(&folder.path().join("none.npy"), &y).contains("none.npy"));
-    assert!(refused(&p, &p).contains("one whole number per row"));
+    assert!(refused(&p, &p).contains("labels must be one per row"));
     assert!(tares(&["audit", "--probs", path(&p)]).fails(2).contains("--labels"));
     let _ = t;
 }
@@ -228,7 +228,8 @@ fn a_table_is_audited_reviewed_and_corrected() {
     rows.sort_unstable();
     assert_eq!(rows, ["3", "50"], "{suspects}");
     let page = fs::read_to_string(out.join("audit.html")).unwrap();
-    assert!(page.contains("width") && page.contains("tares apply-labels"));
+    let command = format!("tares apply-labels {} labels-reviewed.csv --label kind --out corrected", path(&data));
+    assert!(page.contains("width") && page.contains(&command), "{page}");
 
     // As the page exports it: one suggestion taken, the other label kept.
     let reviewed = folder.path().join("labels-reviewed.csv");
@@ -277,4 +278,154 @@ fn a_finished_run_is_audited_from_its_history() {
     assert_eq!(summary["method"], "history");
     assert!((summary["noise_rate"].as_f64().unwrap() - 0.2).abs() < 0.05, "{}", summary["noise_rate"]);
     assert!(summary["against_truth"]["f1"].as_f64().unwrap() > 0.85, "{}", summary["against_truth"]);
+}
+
+/// The probabilities of `arrays` with columns called cat, cow and dog, in the order of `columns`, in one of three formats.
+fn named_probabilities(directory: &Path, columns: [usize; 3], format: &str) -> PathBuf {
+    let mut values = vec![0f32; 9000];
+    tares_data::npy::Stored::open(directory.join("p.npy")).unwrap().read_rows(0, &mut values).unwrap();
+    let column = |k: usize| values.chunks_exact(3).map(|row| row[k]).collect::<Vec<f32>>();
+    let path = directory.join(format!("named.{format}"));
+    let named = columns.iter().map(|&k| (["cat", "cow", "dog"][k], column(k)));
+    named
+        .fold(tares_data::OutTable::new(), |t, (name, cells)| t.column(name, cells).unwrap())
+        .write(&path, true)
+        .unwrap();
+    path
+}
+
+/// The labels of `arrays` by name.
+fn named_labels(directory: &Path, file: &str, column: &str, labels: impl Iterator<Item = u32>) -> PathBuf {
+    let path = directory.join(file);
+    let names: Vec<String> = labels.map(|label| ["cat", "cow", "dog"][label as usize].to_owned()).collect();
+    tares_data::OutTable::new().column(column, names).unwrap().write(&path, true).unwrap();
+    path
+}
+
+#[test]
+fn named_columns_are_matched_by_name_in_any_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let (.., given) = arrays(folder.path());
+    let y = named_labels(folder.path(), "y.csv", "label", given.iter().copied());
+    let out = folder.path().join("out");
+    let suspects = |probs: &Path| {
+        tares(&["audit", "--labels", path(&y), "--probs", path(probs), "--out", path(&out)]).ends(1);
+        fs::read_to_string(out.join("suspects.csv")).unwrap()
+    };
+    let in_order = suspects(&named_probabilities(folder.path(), [0, 1, 2], "csv"));
+    assert!(in_order.lines().count() < 400, "{in_order}");
+    for format in ["csv", "parquet"] {
+        assert_eq!(suspects(&named_probabilities(folder.path(), [2, 0, 1], format)), in_order, "{format}");
+    }
+    // Names that fit in part are refused: a position would be a guess.
+    let text = fs::read_to_string(named_probabilities(folder.path(), [2, 0, 1], "csv")).unwrap();
+    let wrong = folder.path().join("wrong.csv");
+    fs::write(&wrong, text.replacen("dog", "mouse", 1)).unwrap();
+    let said = tares(&["audit", "--labels", path(&y), "--probs", path(&wrong), "--out", path(&out)]).fails(2);
+    assert!(said.contains("'dog'") && said.contains("'mouse'"), "{said}");
+}
+
+#[test]
+fn columns_without_names_are_the_classes_in_order_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let (y, p, ..) = arrays(folder.path());
+    let out = folder.path().join("out");
+    let (_, said) = tares(&["audit", "--labels", path(&y), "--probs", path(&p), "--out", path(&out)]).ends(1);
+    assert!(said.contains("no names: they are the classes in order"), "{said}");
+}
+
+#[test]
+fn labels_and_truth_may_be_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, p, t, given) = arrays(folder.path());
+    let out = folder.path().join("out");
+    let y = named_labels(folder.path(), "y.csv", "label", given.iter().copied());
+    let truth = named_labels(folder.path(), "truth.csv", "truth", (0..3000).map(|row| row % 3));
+    // Probabilities without names, labels by name: the classes in alphabetical order. The file's name says nothing.
+    let nameless = folder.path().join("probabilities.dat");
+    fs::copy(&p, &nameless).unwrap();
+    for truth in [&truth, &t] {
+        let ask =
+            ["audit", "--labels", path(&y), "--probs", path(&nameless), "--out", path(&out), "--truth", path(truth)];
+        let (said, _) = tares(&ask).ends(1);
+        assert!(said.contains("F1          0.9"), "{said}");
+        let suspects = fs::read_to_string(out.join("suspects.csv")).unwrap();
+        assert!(suspects.contains(",cat,") || suspects.contains(",cow,"), "{suspects}");
+    }
+    fs::write(&truth, format!("truth\n{}", "mouse\n".repeat(3000))).unwrap();
+    let ask = ["audit", "--labels", path(&y), "--probs", path(&p), "--out", path(&out), "--truth", path(&truth)];
+    let said = tares(&ask).fails(2);
+    assert!(said.contains("'mouse'") && said.contains("'cat', 'cow', 'dog'"), "{said}");
+}
+
+/// The file that `tares corrupt` writes beside the data.
+#[test]
+fn the_truth_that_corrupt_writes_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = table(folder.path());
+    let (noisy, out) = (folder.path().join("noisy"), folder.path().join("out"));
+    let corrupt = ["corrupt", path(&data), "--label", "kind", "--noise", "symmetric:0.1", "--test-fraction", "0"];
+    tares(&[&corrupt[..], &["--out", path(&noisy)]].concat()).success();
+    let (data, truth) = (noisy.join("things.csv"), noisy.join("truth.csv"));
+    let ask = ["audit", path(&data), "--label", "kind", "--truth", path(&truth), "--out", path(&out), "--exit-zero"];
+    let said = tares(&[&ask[..], &["--folds", "2", "--network", "mlp:8", "--epochs", "2"]].concat()).success();
+    assert!(said.contains("wrong labels (0.1"), "{said}");
+}
+
+/// 600 rows of two classes, 30 of the second, which the model takes for the first.
+fn rare_class(directory: &Path) -> (PathBuf, PathBuf) {
+    let (data, probs) = (directory.join("rare.csv"), directory.join("p.csv"));
+    let mut draw = stream(3, "rare");
+    let (mut rows, mut cells) = (String::from("size,kind\n"), String::from("common,rare\n"));
+    for row in 0..600 {
+        let kind = if row % 20 == 0 { "rare" } else { "common" };
+        rows.push_str(&format!("{:.3},{kind}\n", draw.normal()));
+        let rare = 0.02 + 0.02 * draw.unit();
+        cells.push_str(&format!("{:.4},{:.4}\n", 1.0 - rare, rare));
+    }
+    fs::write(&data, rows).unwrap();
+    fs::write(&probs, cells).unwrap();
+    (data, probs)
+}
+
+#[test]
+fn a_class_is_emptied_with_a_warning_and_only_if_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, probs) = rare_class(folder.path());
+    let out = folder.path().join("out");
+    let ask = ["audit", path(&data), "--label", "kind", "--probs", path(&probs), "--out", path(&out)];
+    // The plainest detector calls every rare label wrong.
+    let (_, said) = tares(&[&ask[..], &["--method", "argmax", "--quiet"]].concat()).ends(1);
+    let warning = "30 of the 30 rows labelled 'rare' are suspects";
+    assert!(said.contains(warning) && said.contains("warning"), "{said}");
+    let summary = fs::read_to_string(out.join("summary.json")).unwrap();
+    let page = fs::read_to_string(out.join("audit.html")).unwrap();
+    assert!(summary.contains(warning) && page.contains("30 of the 30 rows labelled"), "{summary}");
+
+    let (suggested, fixed) = (out.join("labels-suggested.csv"), folder.path().join("fixed"));
+    let apply = ["apply-labels", path(&data), path(&suggested), "--label", "kind", "--out", path(&fixed)];
+    let said = tares(&apply).fails(2);
+    assert!(said.contains("'rare' loses 30 of its 30 rows") && said.contains("--allow-emptying"), "{said}");
+    assert!(!fixed.exists());
+    assert!(tares(&[&apply[..], &["--allow-emptying"]].concat()).success().contains("30 of 600 labels changed"));
+}
+
+#[test]
+fn a_model_that_knows_too_little_is_said_everywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, probs) = rare_class(folder.path());
+    let out = folder.path().join("out");
+    let ask = ["audit", path(&data), "--label", "kind", "--probs", path(&probs), "--out", path(&out), "--exit-zero"];
+    let (_, said) = tares(&ask).ends(0);
+    let warning = "the model knows too little to judge these labels";
+    for text in [
+        said,
+        fs::read_to_string(out.join("summary.json")).unwrap(),
+        fs::read_to_string(out.join("audit.html")).unwrap(),
+    ] {
+        assert!(text.contains(warning), "{text}");
+    }
+    let summary: serde_json::Value = serde_json::from_slice(&fs::read(out.join("summary.json")).unwrap()).unwrap();
+    let (low, high) = (&summary["noise_rate_band"][0], &summary["noise_rate_band"][1]);
+    assert!(low.as_f64().unwrap() < high.as_f64().unwrap(), "{summary}");
 }

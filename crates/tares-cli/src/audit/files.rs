@@ -19,6 +19,8 @@ const MOST_TABLE_ROWS: usize = 5_000_000;
 pub struct Names<'a> {
     /// The data, if it is known.
     pub data: Option<&'a Dataset>,
+    /// Names of the classes where there is no data; empty if they are only numbered.
+    pub listed: &'a [String],
     /// K.
     pub classes: usize,
 }
@@ -28,7 +30,7 @@ impl Names<'_> {
     pub fn class(&self, label: Label) -> String {
         match self.data {
             Some(data) => data.class_names()[label as usize].clone(),
-            None => label.to_string(),
+            None => self.listed.get(label as usize).cloned().unwrap_or_else(|| label.to_string()),
         }
     }
 
@@ -187,6 +189,12 @@ pub struct AgainstTruth {
     pub right_suggestions: Option<f64>,
 }
 
+/// Digits after the point, at least `least`, that show an interval as wide as it is and not as empty.
+pub fn digits_apart(low: f64, high: f64, least: usize) -> usize {
+    let apart = |digits: &usize| format!("{low:.digits$}") != format!("{high:.digits$}");
+    (least..=12).find(apart).unwrap_or(12)
+}
+
 /// The cautions in words, with the names of the classes.
 pub fn sentences(cautions: &[Caution], names: Names<'_>) -> Vec<String> {
     cautions.iter().map(|caution| caution.sentence(|class| plain(&names.class(class as Label)).into_owned())).collect()
@@ -265,6 +273,13 @@ pub fn write_summary(path: &Path, summary: &Summary) -> Outcome<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_is_never_shown_as_empty() {
+        assert_eq!(digits_apart(0.1, 0.2, 4), 4);
+        assert_eq!(digits_apart(0.0, 4e-6, 4), 6);
+        assert_eq!(digits_apart(0.0, 0.04, 1), 2);
+    }
 
     #[test]
     fn cells_with_commas_and_quotes_are_quoted() {

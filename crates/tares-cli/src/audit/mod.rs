@@ -1,6 +1,4 @@
-//! Finding wrong labels: probabilities from any model's file ([`probability_file`]) or the history of a finished run
-//! ([`run_history`]) come in; [`files`] is what an audit leaves behind.
+//! Finding wrong labels: the history of a finished run ([`run_history`]) comes in; [`files`] is what an audit leaves behind.
 
 pub mod files;
-pub mod probability_file;
 pub mod run_history;

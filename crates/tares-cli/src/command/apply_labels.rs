@@ -28,6 +28,9 @@ pub struct ApplyLabels {
     /// Where to write the corrected data
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Also take labels that leave a class with less than half of its rows
+    #[arg(long)]
+    allow_emptying: bool,
     #[command(flatten)]
     reading: Reading,
 }
@@ -44,6 +47,9 @@ impl ApplyLabels {
         let mut labels = loaded.train.given().to_vec();
         let changed = changes.iter().filter(|(index, label)| labels[**index] != **label).count();
         changes.iter().for_each(|(&index, &label)| labels[index] = label);
+        if !self.allow_emptying {
+            refuse_emptied(&loaded.train, &labels)?;
+        }
         let data = loaded.train.clone().relabel(labels)?;
         crate::files::create_directory(&self.out)?;
         let files = match &loaded.origin {
@@ -59,6 +65,22 @@ impl ApplyLabels {
             || serde_json::json!({ "rows": data.len(), "changed": changed, "files": files, "out": self.out }),
         )?;
         Ok(Exit::Fine)
+    }
+}
+
+/// Refuses new labels that take more than half of the rows away from a class.
+fn refuse_emptied(before: &Dataset, after: &[Label]) -> Outcome<()> {
+    let mut taken = vec![0; before.classes()];
+    before.given().iter().zip(after).filter(|(old, new)| old != new).for_each(|(&old, _)| taken[old as usize] += 1);
+    let emptied = before.class_counts().into_iter().zip(taken).zip(before.class_names());
+    let emptied: Vec<String> = emptied
+        .filter(|((rows, taken), _)| 2 * taken > *rows)
+        .map(|((rows, taken), name)| format!("'{}' loses {taken} of its {rows} rows", plain(name)))
+        .collect();
+    match emptied.is_empty() {
+        true => Ok(()),
+        false => Err(Failure::new(format!("a class would keep less than half of its rows: {}", emptied.join(", ")))
+            .way_out("look at these rows first: the model may not know the class; --allow-emptying takes the labels all the same")),
     }
 }
 

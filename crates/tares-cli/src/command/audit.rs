@@ -4,10 +4,9 @@ use super::Exit;
 use super::plan::Training;
 use super::source::{Reading, load};
 use crate::audit::files::{
-    AgainstTruth, ClassSummary, Finding, Names, NeighbourSummary, Reason, Summary, sentences, write_labels,
-    write_summary, write_suspects,
+    AgainstTruth, ClassSummary, Finding, Names, NeighbourSummary, Reason, Summary, digits_apart, sentences,
+    write_labels, write_summary, write_suspects,
 };
-use crate::audit::probability_file::{ProbabilityFile, Rows as FileRows, read_labels, read_truth};
 use crate::audit::run_history::RunHistory;
 use crate::files::{create_directory, write_whole};
 use crate::report::audit_page::{Shown, audit_page};
@@ -23,6 +22,9 @@ use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatri
 use tares_core::metric::{Retrieval, auroc, average_precision};
 use tares_core::{Dataset, Fingerprint, Label, Shape};
 use tares_data::npy::Stored;
+use tares_data::probabilities::{
+    Agreed, ClassColumns, FileRows, ProbabilitySource, agree, in_classes, read_labels, read_truth,
+};
 use tares_data::{LoadOptions, Preparation};
 
 /// Find wrong labels
@@ -39,16 +41,17 @@ use tares_data::{LoadOptions, Preparation};
   tares audit runs/flowers-npcl                             a finished run, from its training history
   tares audit --labels y.npy --probs p.npy --features f.npy a second estimate of the noise, from a network's features
 
-Labels beside --probs are numbers 0..K-1; probabilities are N x K in .npy, .csv or .parquet.
+Probabilities are N x K in NPY, NPZ, CSV or Parquet. Columns named after the classes may be in any order;
+others are the classes in order. Labels are class names, or numbers 0..K-1 that count the columns.
 Exit codes: 0 no suspects (or --exit-zero), 1 suspects, 2 failure.")]
 pub struct Audit {
     /// A built-in name, a path, or a directory that `tares train` wrote
     #[arg(required_unless_present = "probs")]
     data: Option<String>,
-    /// Out-of-sample probabilities, one row per sample and one column per class: .npy, .csv or .parquet
+    /// Out-of-sample probabilities, one row per sample and one column per class: NPY, NPZ, CSV or Parquet
     #[arg(long, value_name = "FILE")]
     probs: Option<PathBuf>,
-    /// The true labels, to see how good the audit is
+    /// The true labels, by name or number, to see how good the audit is
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
     /// A network's features of the rows, N x D in .npy: a second opinion on the noise rate, from the labels of nearest rows
@@ -89,8 +92,10 @@ struct Rows {
     data: Option<(Dataset, Preparation)>,
     given: Vec<Label>,
     truth: Option<Vec<Label>>,
-    /// What to name to `tares apply-labels`.
-    source: Option<String>,
+    /// Names of the classes.
+    classes: Vec<String>,
+    /// The command that puts reviewed labels back.
+    apply: Option<String>,
 }
 
 impl Audit {
@@ -120,7 +125,7 @@ impl Audit {
             write_summary(&out.join("summary.json"), &report.summary)?;
             let shown = rows.shown(&report.findings, self.gallery)?;
             let key = key(&rows.given, &report.findings);
-            let page = audit_page(&report.summary, &shown, rows.source.as_deref(), &key)?;
+            let page = audit_page(&report.summary, &shown, rows.apply.as_deref(), &key)?;
             write_whole(&out.join("audit.html"), page.as_bytes())
         };
         let (page, labels) = rayon::join(page, tables);
@@ -136,12 +141,14 @@ impl Audit {
     }
 
     fn of_probabilities(&self, path: &Path, screen: &Screen) -> Outcome<(Report, Rows)> {
-        let file = ProbabilityFile::open(path)?;
+        let source = ProbabilitySource::open(path)?;
         let options = self.options();
         let mut rows = match (&self.data, &options.labels) {
             (Some(source), _) => self.load(source, screen)?,
             (None, Some(labels)) => {
-                Rows { data: None, given: read_labels(labels, options.label.as_deref())?, truth: None, source: None }
+                let Agreed { classes, given } =
+                    agree(&read_labels(labels, options.label.as_deref())?, labels, &source)?;
+                Rows { data: None, given, truth: None, classes, apply: None }
             }
             (None, None) => {
                 return Err(
@@ -149,25 +156,9 @@ impl Audit {
                 );
             }
         };
-        if file.rows() != rows.given.len() {
-            return Err(Failure::new(format!(
-                "{}: probabilities must have a row for each of the {} labels, got {}",
-                path.display(),
-                rows.given.len(),
-                file.rows()
-            )));
-        }
-        if let Some((data, _)) = &rows.data
-            && data.classes() != file.classes()
-        {
-            return Err(Failure::new(format!(
-                "{}: probabilities must have a column for each of the {} classes ({}), got {}",
-                path.display(),
-                data.classes(),
-                data.class_names().iter().take(8).map(|name| plain(name)).collect::<Vec<_>>().join(", "),
-                file.classes()
-            )));
-        }
+        let named = source.names().map(<[String]>::to_vec);
+        let (file, columns) = source.with_classes(&rows.classes, rows.given.len())?;
+        say_columns(&columns, named.as_deref(), &rows.classes, screen);
         self.read_truth(&mut rows)?;
         let origin = path.display().to_string();
         let report = match (self.normalise, file.is_narrow()) {
@@ -226,7 +217,8 @@ impl Audit {
                 None
             }
         };
-        let mut rows = Rows { data, given: history.given.clone(), truth: history.truth.clone(), source: None };
+        let (given, truth, classes) = (history.given.clone(), history.truth.clone(), summary.classes.clone());
+        let mut rows = Rows { data, given, truth, classes, apply: None };
         self.read_truth(&mut rows)?;
         let mut report = Report { summary, findings };
         report.compare(&rows, || Ok(scores))?;
@@ -242,14 +234,15 @@ impl Audit {
         Ok(Rows {
             given: loaded.train.given().to_vec(),
             truth: loaded.train.truth().map(<[Label]>::to_vec),
+            classes: loaded.train.class_names().to_vec(),
             data: Some((loaded.train, loaded.preparation)),
-            source: Some(source.to_owned()),
+            apply: Some(apply_command(source, &self.reading)),
         })
     }
 
     fn read_truth(&self, rows: &mut Rows) -> Outcome<()> {
         let Some(path) = &self.truth else { return Ok(()) };
-        let truth = read_truth(path)?;
+        let truth = in_classes(&read_truth(path)?, path, &rows.classes)?;
         if truth.len() != rows.given.len() {
             return Err(Failure::new(format!(
                 "{}: true labels must be as many as the {} given ones, got {}",
@@ -272,6 +265,46 @@ impl Audit {
         let mut report = Report::of(&audited, names, self.method, origin);
         report.compare(rows, || Ok(audited.scores(probs, &rows.given, self.rank)?))?;
         Ok(report)
+    }
+}
+
+/// Says which columns are which classes, where that was a choice.
+fn say_columns(columns: &ClassColumns, named: Option<&[String]>, classes: &[String], screen: &Screen) {
+    let Some(named) = named else {
+        return screen.note("the columns of the probabilities have no names: they are the classes in order");
+    };
+    let list = |places: &mut dyn Iterator<Item = (usize, &String)>| {
+        let shown: Vec<String> =
+            places.take(5).map(|(at, class)| format!("{} = {}", plain(&named[at]), plain(class))).collect();
+        shown.join(", ")
+    };
+    if !columns.by_name && named != classes {
+        let pairs = list(&mut columns.columns.iter().copied().zip(classes));
+        let more = if classes.len() > 5 { ", ..." } else { "" };
+        screen.note(format!("no column is named after a class: columns are the classes in order ({pairs}{more})"));
+    } else if columns.columns.windows(2).any(|pair| pair[0] > pair[1]) {
+        screen.note("columns and classes are in different orders: columns are matched by name");
+    }
+    if !columns.unused.is_empty() {
+        let unused: Vec<_> = columns.unused.iter().take(5).map(|&at| plain(&named[at])).collect();
+        screen.note(format!("columns that name no class are not used: {}", unused.join(", ")));
+    }
+}
+
+/// `tares apply-labels` as it must be typed to read the data as this audit did.
+fn apply_command(source: &str, reading: &Reading) -> String {
+    let mut words = vec!["tares apply-labels".to_owned(), quoted_for_shell(source), "labels-reviewed.csv".to_owned()];
+    words.extend(reading.arguments().iter().map(|word| quoted_for_shell(word)));
+    words.push("--out corrected".to_owned());
+    words.join(" ")
+}
+
+/// A word that a shell takes as it stands.
+fn quoted_for_shell(word: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+#".contains(c);
+    match !word.is_empty() && word.chars().all(safe) && !word.starts_with('#') {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 
@@ -315,7 +348,7 @@ fn normalisable(failure: Failure, path: &Path) -> Failure {
 
 impl Rows {
     fn names(&self, classes: usize) -> Names<'_> {
-        Names { data: self.data.as_ref().map(|(data, _)| data), classes }
+        Names { data: self.data.as_ref().map(|(data, _)| data), listed: &self.classes, classes }
     }
 
     fn shown(&self, findings: &[Finding], most: usize) -> Outcome<Vec<Shown>> {
@@ -423,14 +456,20 @@ fn key(given: &[Label], findings: &[Finding]) -> String {
     format!("{:016x}", words.fold(Fingerprint::default(), Fingerprint::with).value())
 }
 
+/// A rate and its interval with as many digits as tell the ends apart; the bracket stays open for where it comes from.
+fn rate_text(rate: f64, (low, high): (f64, f64)) -> String {
+    let digits = digits_apart(low, high, 4);
+    format!("{rate:.digits$} (between {low:.digits$} and {high:.digits$}")
+}
+
 fn print(summary: &Summary, out: &Path, labels: &str, screen: &Screen) -> Outcome<()> {
-    let (low, high) = summary.noise_rate_band;
     let share = summary.suspects as f64 / summary.rows as f64;
     screen.line(format!("rows        {} in {} classes", summary.rows, summary.classes.len()))?;
-    screen
-        .line(format!("noise rate  {:.4} (between {low:.4} and {high:.4}; {})", summary.noise_rate, summary.method))?;
-    if let Some(NeighbourSummary { noise_rate, noise_rate_band: (low, high), .. }) = summary.neighbours {
-        screen.line(format!("neighbours  {noise_rate:.4} (between {low:.4} and {high:.4}; labels of nearest rows)"))?;
+    let rate = rate_text(summary.noise_rate, summary.noise_rate_band);
+    screen.line(format!("noise rate  {rate}; {})", summary.method))?;
+    if let Some(NeighbourSummary { noise_rate, noise_rate_band, .. }) = summary.neighbours {
+        let rate = rate_text(noise_rate, noise_rate_band);
+        screen.line(format!("neighbours  {rate}; labels of nearest rows)"))?;
     }
     screen.line(format!("suspects    {} ({:.2} %)", summary.suspects, 100.0 * share))?;
     if let Some(truth) = &summary.against_truth {

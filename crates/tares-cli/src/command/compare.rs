@@ -85,6 +85,11 @@ impl Compare {
         if rows.iter().any(|row| row.label_precision_last10.is_some()) {
             screen.line(summary::precision_table(&rows).text(screen))?;
         }
+        let doubts = records.iter().filter_map(|run| run.manifest.rate.as_ref()?.warning.clone());
+        summary::in_order(doubts).iter().for_each(|doubt| screen.warning(plain(doubt)));
+        if let Some(note) = report::page::noisy_test_note(&records) {
+            screen.line(plain(&note))?;
+        }
         for file in ["summary.csv", "report.html"] {
             screen.line(plain(&self.out.join(file).display().to_string()))?;
         }

@@ -58,6 +58,22 @@ impl Reading {
         }
     }
 
+    /// The options that change which labels a row has, as they were typed: for a command that must read the data alike.
+    pub fn arguments(&self) -> Vec<String> {
+        let path = |path: &PathBuf| path.display().to_string();
+        let size = |(height, width): (usize, usize)| format!("{height}x{width}");
+        let options = [
+            ("--data-dir", self.data_dir.as_ref().map(path)),
+            ("--label", self.label.clone()),
+            ("--id-column", self.id_column.clone()),
+            ("--labels", self.labels.as_ref().map(path)),
+            ("--image-size", self.image_size.map(size)),
+        ];
+        let typed = options.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten();
+        let switches = [("--skip-unreadable", self.skip_unreadable), ("--coarse", self.coarse)];
+        typed.chain(switches.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned())).collect()
+    }
+
     /// As `tares-data` takes it.
     pub fn options(&self) -> LoadOptions {
         self.spec().options()

@@ -102,8 +102,14 @@ impl Train {
                         let band =
                             rate.band.map_or(String::new(), |(low, high)| format!(", likely {low:.3} to {high:.3}"));
                         screen.note(format!("noise rate {:.3} ({}{band})", rate.value, rate.source));
-                        if rate.band.is_some() {
-                            screen.note(format!("  {}", crate::run::noise_rate::sensitivity(rate.value)));
+                        match &rate.warning {
+                            // Figures of other data would say nothing about a rate that cannot be trusted.
+                            Some(warning) => screen
+                                .warning(format!("{warning}; --noise-rate R sets the rate", warning = plain(warning))),
+                            None if rate.band.is_some() => {
+                                screen.note(format!("  {}", crate::run::noise_rate::sensitivity(rate.value)));
+                            }
+                            None => {}
                         }
                     }
                     if done > 0 {
@@ -182,6 +188,9 @@ fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
     if let Some(result) = result {
         screen
             .line(format!("test accuracy    {} (mean of the last 10 epochs)", percent(result.test_accuracy_last10)))?;
+        if let Some(accuracy) = &result.true_accuracy {
+            screen.line(format!("                 {}", plain(&accuracy.sentence())))?;
+        }
         if let Some(precision) = result.label_precision_last10 {
             screen.line(format!("label precision  {}", percent(Some(precision))))?;
         }

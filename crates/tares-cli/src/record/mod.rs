@@ -122,6 +122,9 @@ pub struct RateRecord {
     /// The band of an estimate.
     #[serde(default)]
     pub band: Option<(f64, f64)>,
+    /// Why an estimate should not be trusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
 }
 
 /// What was trained on.
@@ -159,6 +162,9 @@ pub struct ResultRecord {
     pub test_accuracy_last10: Option<f64>,
     /// Of the best epoch.
     pub test_accuracy_best: Option<f64>,
+    /// What the accuracy is on true labels, where the test labels are as noisy as the training labels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub true_accuracy: Option<TrueAccuracyRecord>,
     /// Mean over the last ten epochs, if the truth is known.
     pub label_precision_last10: Option<f64>,
     /// Test rows, `[true][predicted]`.
@@ -167,6 +173,37 @@ pub struct ResultRecord {
     pub suspects: usize,
     /// Time of training.
     pub seconds: f64,
+}
+
+/// An accuracy on labels that are partly wrong, and what it is on true ones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrueAccuracyRecord {
+    /// The estimated part of true labels that the model answers.
+    pub accuracy: f64,
+    /// Where it lies.
+    pub interval: (f64, f64),
+    /// Why it cannot be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+}
+
+impl TrueAccuracyRecord {
+    /// That the test labels are noisy, and what the accuracy is on true ones.
+    pub fn sentence(&self) -> String {
+        let noisy = "the test labels are as noisy as the training labels";
+        let percent = |value: f64| format!("{:.1} %", 100.0 * value);
+        match &self.warning {
+            Some(warning) => format!("{noisy}; the accuracy on true labels cannot be estimated: {warning}"),
+            None => {
+                let (low, high) = self.interval;
+                let (low, high) = (percent(low), percent(high));
+                format!(
+                    "{noisy}; estimated accuracy on true labels {} (between {low} and {high})",
+                    percent(self.accuracy)
+                )
+            }
+        }
+    }
 }
 
 /// All that a report needs of one run.
@@ -418,7 +455,7 @@ pub(crate) mod tests {
                 realised: 0.4967,
                 matrix: vec![vec![50, 25, 25], vec![20, 60, 20], vec![0, 0, 0]],
             }),
-            rate: Some(RateRecord { value: rate, source: "given".into(), band: None }),
+            rate: Some(RateRecord { value: rate, source: "given".into(), band: None, warning: None }),
             data: DataRecord {
                 source: "digits".into(),
                 hash: "0123456789abcdef".into(),
@@ -432,6 +469,7 @@ pub(crate) mod tests {
             result: Some(ResultRecord {
                 test_accuracy_last10: Some(level),
                 test_accuracy_best: Some(level),
+                true_accuracy: None,
                 label_precision_last10: Some(0.8),
                 confusion: vec![vec![90, 8, 2], vec![5, 95, 0], vec![1, 2, 97]],
                 suspects: 17,

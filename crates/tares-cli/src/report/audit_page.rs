@@ -4,7 +4,7 @@
 
 use super::heat_map::HeatMap;
 use super::page::{document, render};
-use crate::audit::files::Summary;
+use crate::audit::files::{Summary, digits_apart};
 use crate::ui::failure::{Failure, Outcome};
 use minijinja::context;
 use minijinja::value::Value;
@@ -33,11 +33,11 @@ pub struct Shown {
     pub values: Vec<(String, String)>,
 }
 
-/// The page of an audit. `key` tells audits apart in the browser's memory; `source` is what to name to `tares apply-labels`.
+/// The page of an audit. `key` tells audits apart in the browser's memory; `apply` is the command that puts reviewed labels back.
 ///
 /// # Errors
 /// The template is broken or the heat map cannot be drawn.
-pub fn audit_page(summary: &Summary, shown: &[Shown], source: Option<&str>, key: &str) -> Outcome<String> {
+pub fn audit_page(summary: &Summary, shown: &[Shown], apply: Option<&str>, key: &str) -> Outcome<String> {
     let map = HeatMap {
         title: "Estimated noise".to_owned(),
         row_label: "true class".to_owned(),
@@ -60,11 +60,13 @@ pub fn audit_page(summary: &Summary, shown: &[Shown], source: Option<&str>, key:
             let good = 1.0 - class.suspects as f64 / class.rows as f64;
             context! {
                 name => &class.class, rows => class.rows, suspects => class.suspects, missing => class.missing,
-                percent => percent(good),
+                percent => percent(good), emptied => 2 * class.suspects > class.rows,
             }
         })
         .collect();
     let (low, high) = summary.noise_rate_band;
+    let digits = digits_apart(100.0 * low, 100.0 * high, 1);
+    let wide_percent = |value: f64| format!("{:.digits$}", 100.0 * value);
     let data = serde_json::json!({ "key": key, "classes": summary.classes, "suspects": shown });
     // Inside a script element only `<` could end it.
     let data = serde_json::to_string(&data).map_err(Failure::new)?.replace('<', "\\u003c");
@@ -75,13 +77,13 @@ pub fn audit_page(summary: &Summary, shown: &[Shown], source: Option<&str>, key:
             rows => summary.rows,
             suspects => summary.suspects,
             shown => shown.len(),
-            rate => percent(summary.noise_rate),
-            low => percent(low),
-            high => percent(high),
+            rate => wide_percent(summary.noise_rate),
+            low => wide_percent(low),
+            high => wide_percent(high),
             method => &summary.method,
             probabilities => &summary.probabilities,
             warnings => &summary.warnings,
-            source => source,
+            apply => apply,
             map => drawn,
             words => map.description(),
             classes => classes,

@@ -45,7 +45,7 @@ impl HeatMap {
 
     /// The size that gives every cell room, within reason.
     pub fn size(&self) -> Size {
-        let cell = (420 / self.classes.len().max(1)).clamp(4, 64) as u32;
+        let cell = (420 / self.classes.len().max(1)).clamp(4, 44) as u32;
         let side = cell * self.classes.len() as u32;
         let labels = if self.shows_names() { self.name_width() } else { 12 };
         Size { width: labels + 34 + side, height: 34 + labels.min(120) + side, type_size: 16 }

@@ -8,7 +8,7 @@ use super::gallery;
 use super::heat_map::HeatMap;
 use super::summary::{Summary, accuracy_table, in_order, precision_table};
 use super::table::{Cell, Table};
-use crate::record::{EpochRecord, RunRecord};
+use crate::record::{EpochRecord, RateRecord, RunRecord, TrueAccuracyRecord};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::plain;
 use base64::Engine;
@@ -81,6 +81,7 @@ pub fn page(title: &str, runs: &[RunRecord]) -> Outcome<String> {
             lead => lead(runs),
             tables => tables(&rows),
             table_note => table_note(&rows),
+            noisy_test => noisy_test_note(runs),
             curve_sections => curve_sections(runs)?,
             maps => maps(runs)?,
             per_class => per_class(runs),
@@ -226,6 +227,40 @@ fn table_value(table: &Table, marked: bool) -> Value {
     context! { title => &table.title, corner => &table.corner, columns => &table.columns, rows => rows }
 }
 
+/// That accuracies on noisy test labels are too low, and what they are on true ones, method by method.
+pub fn noisy_test_note(runs: &[RunRecord]) -> Option<String> {
+    let shown = representatives(runs);
+    let found: Vec<_> =
+        shown.iter().filter_map(|run| Some((run, run.manifest.result.as_ref()?.true_accuracy.as_ref()?))).collect();
+    match found.as_slice() {
+        [] => None,
+        [(_, only)] => Some(sentence_case(&only.sentence())),
+        several => {
+            let percent = |value: f64| format!("{:.1} %", 100.0 * value);
+            let one = |(run, found): &(&&RunRecord, &TrueAccuracyRecord)| match found.warning {
+                Some(_) => format!("{} cannot be told", plain(&run.manifest.method)),
+                None => {
+                    let (low, high) = found.interval;
+                    let method = plain(&run.manifest.method);
+                    format!("{method} {} ({} to {})", percent(found.accuracy), percent(low), percent(high))
+                }
+            };
+            let each: Vec<String> = several.iter().map(one).collect();
+            Some(format!(
+                "The test labels are as noisy as the training labels, so the test accuracies are too low. Estimated accuracy on \
+                 true labels (first seed): {}.",
+                each.join(", ")
+            ))
+        }
+    }
+}
+
+/// A sentence as it stands alone.
+fn sentence_case(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).chain(['.']).collect())
+}
+
 fn table_note(rows: &[Summary]) -> String {
     let seeds = in_order(rows.iter().map(|row| row.seed)).len();
     match seeds {
@@ -338,6 +373,9 @@ fn facts(runs: &[RunRecord]) -> Vec<(String, String)> {
         all("epochs", &|run| run.manifest.epochs.to_string()),
         all("seeds", &|run| run.manifest.seed.to_string()),
         all("noise rate told to the method", &|run| match &run.manifest.rate {
+            Some(RateRecord { value, source, warning: Some(warning), .. }) => {
+                format!("{value:.3} ({source}). Warning: {warning}")
+            }
             Some(rate) => format!("{:.3} ({})", rate.value, rate.source),
             None => "none".to_owned(),
         }),

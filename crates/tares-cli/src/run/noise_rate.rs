@@ -6,7 +6,8 @@ use crate::ui::failure::Outcome;
 use tares::evaluate::cross_validated_probabilities;
 use tares::{Control, Method, Network, Plan};
 use tares_core::Dataset;
-use tares_core::estimate::{Detector, ProbabilityMatrix, estimate as count};
+use tares_core::audit::audit;
+use tares_core::estimate::{Caution, Detector, ProbabilityMatrix};
 
 /// Parts of the data; each is judged by a network trained on the others.
 const FOLDS: usize = 3;
@@ -30,11 +31,15 @@ pub fn estimate(spec: &Spec, train: &Dataset, network: &Network) -> Outcome<Rate
         cross_validated_probabilities(train, FOLDS, network, &Method::Standard, &plan, &device, &mut |_, _| {
             if crate::ui::interrupt::asked() { Control::Stop } else { Control::Continue }
         })?;
-    let found = count(&ProbabilityMatrix::new(&probabilities, train.classes())?, train.given(), Detector::default())?;
+    let matrix = ProbabilityMatrix::new(&probabilities, train.classes())?;
+    let found = audit(&matrix, train.given(), Detector::default())?;
+    let cautions = Caution::about(&found.overview, &found.estimate);
+    let doubt = cautions.iter().find(|caution| caution.is_about_the_judge());
     Ok(RateRecord {
-        value: found.rate.clamp(0.0, 0.95),
+        value: found.estimate.rate.clamp(0.0, 0.95),
         source: format!("estimated by {FOLDS} networks on rows they were not trained on"),
-        band: Some(found.interval),
+        band: Some(found.estimate.interval),
+        warning: doubt.map(|caution| caution.sentence(|class| train.class_names()[class].clone())),
     })
 }
 

@@ -233,11 +233,8 @@ pub fn row_values(row: Row<'_>, reading: &Preparation) -> Vec<(String, String)> 
         let shown = match &column.rule {
             Rule::Number { missing: true, .. } if cells[1] == 1.0 => "–".to_owned(),
             Rule::Number { mean, std, .. } => {
-                // Six digits: what standardising in 32 bits leaves of the original.
-                let number = f64::from(cells[0]) * std + mean;
-                let digits = (5 - number.abs().max(1e-3).log10().floor() as i32).clamp(0, 8) as usize;
-                let text = format!("{number:.digits$}");
-                if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+                let from_mean = f64::from(cells[0]) * std;
+                number_text(from_mean + mean, 1e-7 * from_mean.abs())
             }
             Rule::Text { levels, other, .. } => match cells.iter().position(|&cell| cell == 1.0) {
                 Some(level) if level < levels.len() => levels[level].clone(),
@@ -252,9 +249,35 @@ pub fn row_values(row: Row<'_>, reading: &Preparation) -> Vec<(String, String)> 
     values
 }
 
+/// A number that is known up to `error`, in at most six digits: standardised in 32 bits, 0 comes back as -0.00000001.
+fn number_text(number: f64, error: f64) -> String {
+    if number.abs() <= 2.0 * error || number == 0.0 {
+        return "0".to_owned();
+    }
+    let size = number.abs().log10().floor() as i32;
+    if !(-5..15).contains(&size) {
+        return format!("{number:.3e}");
+    }
+    let known = if error > 0.0 { -(2.0 * error).log10().ceil() as i32 } else { 15 };
+    let digits = (5 - size).min(known).clamp(0, 12) as usize;
+    let text = format!("{number:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_on_cards_have_the_digits_that_are_known() {
+        assert_eq!(number_text(-1e-8, 3e-7), "0");
+        assert_eq!(number_text(5.0999999, 2e-7), "5.1");
+        assert_eq!(number_text(120.362774, 6e-7), "120.363");
+        assert_eq!(number_text(-0.25, 0.0), "-0.25");
+        assert_eq!(number_text(1234567.0, 0.1), "1234567");
+        assert_eq!(number_text(3.2e-9, 1e-16), "3.200e-9");
+        assert_eq!(number_text(0.0, 0.0), "0");
+    }
 
     #[test]
     fn large_pictures_shrink_by_whole_blocks() {

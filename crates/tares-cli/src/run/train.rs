@@ -7,6 +7,7 @@ use crate::record::{
 use crate::report::summary::mean_of_last;
 use crate::run::label_noise::LabelNoise;
 use crate::run::model::Model;
+use crate::run::noisy_test;
 use crate::run::samples;
 use crate::run::spec::{NoiseRate, Spec};
 use crate::ui::failure::{Failure, Outcome};
@@ -178,6 +179,7 @@ fn finish(
     manifest.result = Some(ResultRecord {
         test_accuracy_last10: mean_of_last(&accuracies, 10),
         test_accuracy_best: accuracies.iter().copied().reduce(f64::max),
+        true_accuracy: noisy_test::accuracy(spec, loaded, fitted),
         label_precision_last10: mean_of_last(&precisions, 10),
         confusion,
         suspects: suspects.len(),
@@ -202,13 +204,13 @@ fn told_rate(spec: &Spec, train: &Dataset, network: &Network) -> Outcome<Option<
         return Ok(None);
     }
     if let Some(rate) = spec.method.rate() {
-        return Ok(Some(RateRecord { value: rate, source: "given".to_owned(), band: None }));
+        return Ok(Some(RateRecord { value: rate, source: "given".to_owned(), band: None, warning: None }));
     }
     Ok(Some(match spec.noise_rate {
-        NoiseRate::Given(rate) => RateRecord { value: rate, source: "given".to_owned(), band: None },
+        NoiseRate::Given(rate) => RateRecord { value: rate, source: "given".to_owned(), band: None, warning: None },
         NoiseRate::Known => {
             let source = "the noise that was put in".to_owned();
-            RateRecord { value: spec.noise.known_rate(train).min(0.99), source, band: None }
+            RateRecord { value: spec.noise.known_rate(train).min(0.99), source, band: None, warning: None }
         }
         NoiseRate::Auto => crate::run::noise_rate::estimate(spec, train, network)?,
     }))

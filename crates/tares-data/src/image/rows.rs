@@ -65,9 +65,11 @@ pub(crate) fn load(
     let data = parts.train.into_dataset(&names)?;
     let test = parts.test.map(|test| test.into_dataset(&names)).transpose()?;
     let mut notes = parts.notes;
+    let comes_with_test = test.is_some();
     let (train, test) = split(data, test, options, &path, &mut notes)?;
     let mut found = Found::new(origin.format(), &train, test.as_ref());
     found.files = origin.files();
+    found.test_set_aside = test.is_some() && !comes_with_test;
     found.notes = notes;
     found.skipped = parts.skipped;
     let preparation = Preparation {

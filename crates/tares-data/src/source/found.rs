@@ -62,6 +62,8 @@ pub struct Found {
     pub train_rows: usize,
     /// Rows to test on, if there are any.
     pub test_rows: Option<usize>,
+    /// Whether the test rows were set aside from the rows to train on: their labels are as trustworthy as those.
+    pub test_set_aside: bool,
     /// Every class with its rows.
     pub classes: Vec<ClassFound>,
     /// What one row looks like: `3x32x32 bytes`, `54 numbers`.
@@ -111,6 +113,7 @@ impl Found {
             files: Vec::new(),
             train_rows: train.len(),
             test_rows: test.map(Dataset::len),
+            test_set_aside: false,
             classes: train.class_names().iter().enumerate().map(class).collect(),
             shape: match train.shape() {
                 Shape::Image { channels, height, width } => format!("{channels}x{height}x{width} {kind}"),

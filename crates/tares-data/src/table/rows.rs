@@ -100,6 +100,7 @@ pub(crate) fn assemble(parts: Parts, origin: Origin, options: &LoadOptions) -> R
     };
     let mut found = Found::new(origin.format(), &data, test.as_ref());
     found.files = origin.files();
+    found.test_set_aside = split.is_some();
     found.columns = columns;
     found.notes = notes;
     let row = RowShape::Flat(rules.width());

@@ -1,0 +1,82 @@
+//! Which labels are which columns, when nothing but the two files says so.
+
+use super::{ClassColumns, LabelList, ProbabilitySource};
+use crate::error::{DataError, Place, Result};
+use std::path::Path;
+use tares_core::Label;
+
+/// What gives a class its number in an audit: the classes, and the given label of every row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Agreed {
+    /// Names of the classes, in the order of their numbers.
+    pub classes: Vec<String>,
+    /// The class of every row.
+    pub given: Vec<Label>,
+}
+
+/// Brings labels and probability columns together when nothing else says what the classes are.
+///
+/// Labels that name columns are those columns. Numbers 0..K−1 count the columns. Other labels (`cat`, `-1`, 1..K) are classes in
+/// their usual order if there are as many of them as columns.
+///
+/// # Errors
+/// Labels that fit the columns in none of these ways.
+pub fn agree(labels: &LabelList, labels_path: &Path, source: &ProbabilitySource) -> Result<Agreed> {
+    source.check_rows(labels.len())?;
+    let columns = source.width();
+    let counted: Vec<String> = (0..columns).map(|class| class.to_string()).collect();
+    let used = labels.names();
+    if let Some(names) = source.names() {
+        let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
+        // Named columns, all labels among them: the file says what the classes are, also those no row has.
+        if used.iter().all(|label| names.contains(label)) {
+            let classes = names.iter().filter(|name| !is_aside(name, &used)).cloned().collect::<Vec<_>>();
+            return labelled(labels, labels_path, classes);
+        }
+        let as_counted = ClassColumns::find(&names, &counted).is_ok_and(|found| found.by_name);
+        if let (LabelList::Numbers(given), false) = (labels, as_counted)
+            && given.iter().all(|&label| (label as usize) < columns)
+        {
+            return Ok(Agreed { classes: names, given: given.clone() });
+        }
+        if used.len() >= 2 && ClassColumns::find(&names, &used).is_ok_and(|found| found.by_name) {
+            return labelled(labels, labels_path, used);
+        }
+    }
+    if let LabelList::Numbers(given) = labels
+        && given.iter().all(|&label| (label as usize) < columns)
+    {
+        return Ok(Agreed { classes: counted, given: given.clone() });
+    }
+    if used.len() != columns {
+        let shown: Vec<String> = used.iter().take(8).map(|name| format!("'{name}'")).collect();
+        let more = if used.len() > 8 { ", …" } else { "" };
+        let problem = format!(
+            "{} different labels ({}{more}) do not fit {columns} columns of probabilities: labels must be 0..{columns} (the \
+             columns in order), or name the columns, or be as many as there are columns",
+            used.len(),
+            shown.join(", "),
+        );
+        return Err(DataError::format(labels_path, Place::File, problem));
+    }
+    labelled(labels, labels_path, used)
+}
+
+/// A column beside the probabilities that is no class: an index or a name of the row.
+fn is_aside(name: &str, used: &[String]) -> bool {
+    let aside = ["", "index", "id", "row"].iter().any(|aside| name.eq_ignore_ascii_case(aside));
+    aside && !used.iter().any(|label| label == name)
+}
+
+fn labelled(labels: &LabelList, path: &Path, classes: Vec<String>) -> Result<Agreed> {
+    let given = in_classes(labels, path, &classes)?;
+    Ok(Agreed { classes, given })
+}
+
+/// The class of every row; an error names file and row.
+///
+/// # Errors
+/// A label that is no class.
+pub fn in_classes(labels: &LabelList, path: &Path, classes: &[String]) -> Result<Vec<Label>> {
+    labels.classes(classes).map_err(|(row, problem)| DataError::format(path, Place::Row(row as u64), problem))
+}

@@ -1,0 +1,122 @@
+//! [`ProbabilityFile`]: one column per class, in the order of the classes, read as it is asked for.
+
+use super::parquet_groups::Groups;
+use crate::error::Result;
+use crate::format::npy::{Array, FromNumber, Kind, Stored};
+use std::borrow::Cow;
+use std::marker::PhantomData;
+use tares_core::estimate::{Number, Probabilities};
+
+/// N × K probabilities in a file.
+#[derive(Debug)]
+pub struct ProbabilityFile {
+    pub(super) rows: usize,
+    pub(super) classes: usize,
+    pub(super) content: Content,
+}
+
+#[derive(Debug)]
+pub(super) enum Content {
+    /// Read in blocks. Arrays have no column names: their columns are the classes in order.
+    Npy(Stored),
+    /// Read one row group at a time.
+    Parquet(Groups),
+    /// Read whole, row after row.
+    Whole {
+        values: Vec<f64>,
+        /// Whether 32 bits hold them.
+        narrow: bool,
+    },
+}
+
+impl Content {
+    pub(super) fn of_array(array: &Array, columns: &[usize]) -> Result<Self> {
+        let all: Vec<f64> = array.numbers()?;
+        let width = array.header().shape.get(1).copied().unwrap_or(1).max(1);
+        let values = all.chunks_exact(width).flat_map(|row| columns.iter().map(|&at| row[at])).collect();
+        Ok(Self::Whole { values, narrow: is_narrow(array.header().kind) })
+    }
+
+    pub(super) fn of_columns(columns: &[Cow<'_, [f64]>], rows: usize) -> Self {
+        let values: Vec<f64> = (0..rows).flat_map(|row| columns.iter().map(move |cells| cells[row])).collect();
+        let narrow = values.iter().all(|&value| is_decimal_of_narrow(value));
+        Self::Whole { values, narrow }
+    }
+}
+
+impl ProbabilityFile {
+    /// N.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// K.
+    pub fn classes(&self) -> usize {
+        self.classes
+    }
+
+    /// Whether 32 bits hold every number of the file exactly, or as exactly as its decimals mean them.
+    pub fn is_narrow(&self) -> bool {
+        match &self.content {
+            Content::Npy(stored) => is_narrow(stored.header().kind),
+            Content::Parquet(groups) => groups.is_narrow(),
+            Content::Whole { narrow, .. } => *narrow,
+        }
+    }
+
+    fn read<T: FromNumber>(&self, first: usize, out: &mut [T]) -> Result<()> {
+        match &self.content {
+            Content::Npy(stored) => stored.read_rows(first, out),
+            Content::Parquet(groups) => groups.read(first, out),
+            Content::Whole { values, .. } => {
+                let values = &values[first * self.classes..];
+                out.iter_mut().zip(values).for_each(|(to, &from)| *to = T::from_f64(from));
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The rows of a file, in numbers of type `T`.
+#[derive(Debug)]
+pub struct FileRows<'a, T> {
+    file: &'a ProbabilityFile,
+    number: PhantomData<fn() -> T>,
+}
+
+impl<'a, T> FileRows<'a, T> {
+    /// Of a file.
+    pub fn of(file: &'a ProbabilityFile) -> Self {
+        Self { file, number: PhantomData }
+    }
+}
+
+impl<T: Number + FromNumber> Probabilities for FileRows<'_, T> {
+    type Number = T;
+
+    fn rows(&self) -> usize {
+        self.file.rows
+    }
+
+    fn classes(&self) -> usize {
+        self.file.classes
+    }
+
+    fn read(&self, first: usize, out: &mut [T]) -> tares_core::Result<()> {
+        self.file.read(first, out).map_err(|error| tares_core::Error::value("probabilities", "readable", error))
+    }
+}
+
+fn is_narrow(kind: Kind) -> bool {
+    match kind {
+        Kind::Float { size } => size <= 4,
+        Kind::Integer { size, .. } => size <= 2,
+        _ => true,
+    }
+}
+
+/// Whether a decimal is how a 32-bit number is written: then it means that number, not the 64-bit one beside it.
+fn is_decimal_of_narrow(value: f64) -> bool {
+    let narrow = value as f32;
+    f64::from(narrow) == value || narrow.to_string().parse::<f64>().is_ok_and(|written| written == value)
+}

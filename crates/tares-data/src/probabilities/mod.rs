@@ -1,0 +1,65 @@
+//! A model's output: N × K probabilities of any format, and the labels beside them.
+//!
+//! ```text
+//! file → ProbabilitySource → (classes) → ProbabilityFile → rows
+//!        labels → LabelList ──┘ agree
+//! ```
+//!
+//! The format is told from the content. NPY is read in blocks, as rows are asked for, Parquet one row group at a time; CSV and
+//! NPZ are read whole. Where columns are named after the classes, names decide which is which ([`ClassColumns`]).
+
+mod agree;
+mod class_columns;
+mod file;
+mod label_list;
+mod parquet_groups;
+mod read_labels;
+mod source;
+
+pub use agree::{Agreed, agree, in_classes};
+pub use class_columns::ClassColumns;
+pub use file::{FileRows, ProbabilityFile};
+pub use label_list::LabelList;
+pub use read_labels::{read_labels, read_truth};
+pub use source::ProbabilitySource;
+
+use crate::error::{DataError, Place, Result};
+use crate::format::csv::{self, Columns};
+use crate::io::Input;
+use std::path::Path;
+
+/// What a file is, by its first bytes.
+enum FileKind {
+    Npy,
+    Npz,
+    Parquet,
+    Text,
+}
+
+impl FileKind {
+    fn of(path: &Path) -> Result<Self> {
+        let mut input = Input::open(path)?;
+        let head = input.peek()?;
+        Ok(match head {
+            [] => return Err(DataError::format(path, Place::File, "is empty")),
+            _ if head.starts_with(b"\x93NUMPY") => Self::Npy,
+            _ if head.starts_with(b"PK") => Self::Npz,
+            _ if head.starts_with(b"PAR1") => Self::Parquet,
+            // Text has no zeros, except UTF-16.
+            _ if head.contains(&0) && !head.starts_with(&[0xff, 0xfe]) && !head.starts_with(&[0xfe, 0xff]) => {
+                return Err(DataError::format(path, Place::File, "must be NPY, NPZ, CSV, TSV or Parquet"));
+            }
+            _ => Self::Text,
+        })
+    }
+}
+
+fn read_csv(path: &Path, header: Option<bool>) -> Result<csv::Csv> {
+    let owned = path.to_owned();
+    csv::read(&|| Input::open(&owned), &Columns { header, ..Columns::default() })
+}
+
+/// A number as people write it; nothing where there is none.
+fn number_text(cell: f64) -> String {
+    if cell.is_nan() { String::new() } else { cell.to_string() }
+}

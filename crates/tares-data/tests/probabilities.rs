@@ -1,0 +1,169 @@
+//! A model's probabilities and labels, from any format: which column is which class, and what is refused.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tares_core::estimate::Probabilities;
+use tares_data::probabilities::{
+    Agreed, FileRows, LabelList, ProbabilitySource, agree, in_classes, read_labels, read_truth,
+};
+use tares_data::{OutTable, npy};
+
+/// Four rows of three classes; row i is surest of class i % 3.
+const ROWS: [[f32; 3]; 4] = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.5, 0.25, 0.25]];
+
+fn owned(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+/// The rows as a model of these classes sees them.
+fn read(path: &Path, classes: &[&str]) -> Result<Vec<f32>, String> {
+    let source = ProbabilitySource::open(path).map_err(|error| error.to_string())?;
+    let (file, _) = source.with_classes(&owned(classes), 4).map_err(|error| error.to_string())?;
+    let rows = FileRows::<f32>::of(&file);
+    let mut values = vec![0.0; rows.rows() * rows.classes()];
+    rows.read(0, &mut values).unwrap();
+    Ok(values)
+}
+
+fn in_order() -> Vec<f32> {
+    ROWS.concat()
+}
+
+/// The columns `order` of the rows, called `names`.
+fn table(names: [&str; 3], order: [usize; 3]) -> OutTable {
+    let column = |at: usize| ROWS.iter().map(|row| row[at]).collect::<Vec<f32>>();
+    names.iter().zip(order).fold(OutTable::new(), |table, (name, at)| table.column(name, column(at)).unwrap())
+}
+
+fn array(order: [usize; 3]) -> Vec<u8> {
+    let bytes: Vec<u8> = ROWS.iter().flat_map(|row| order.map(|at| row[at])).flat_map(f32::to_le_bytes).collect();
+    npy::encode("'<f4'", &[4, 3], &bytes)
+}
+
+fn npz(path: &Path, members: &[(&str, Vec<u8>)]) {
+    let mut archive = zip::ZipWriter::new(fs::File::create(path).unwrap());
+    for (name, bytes) in members {
+        archive.start_file(format!("{name}.npy"), zip::write::SimpleFileOptions::default()).unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap();
+}
+
+fn texts(names: &[&str]) -> Vec<u8> {
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(1);
+    let cells =
+        names.iter().flat_map(|name| name.chars().chain(std::iter::repeat('\0')).take(width).collect::<Vec<_>>());
+    let bytes: Vec<u8> = cells.flat_map(|c| u32::from(c).to_le_bytes()).collect();
+    npy::encode(&format!("'<U{width}'"), &[names.len()], &bytes)
+}
+
+#[test]
+fn named_columns_of_every_format_are_found_in_any_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let classes = ["cat", "cow", "dog"];
+    for format in ["csv", "parquet"] {
+        let path = folder.path().join(format!("p.{format}"));
+        table(["dog", "cat", "cow"], [2, 0, 1]).write(&path, true).unwrap();
+        assert_eq!(read(&path, &classes), Ok(in_order()), "{format}");
+        table(["p_dog", "p_cat", "p_cow"], [2, 0, 1]).write(&path, true).unwrap();
+        assert_eq!(read(&path, &classes), Ok(in_order()), "{format}");
+        table(["a", "b", "c"], [0, 1, 2]).write(&path, true).unwrap();
+        assert_eq!(read(&path, &classes), Ok(in_order()), "{format}");
+        table(["dog", "cat", "mouse"], [2, 0, 1]).write(&path, true).unwrap();
+        assert!(read(&path, &classes).unwrap_err().contains("got no column for 'cow'"), "{format}");
+    }
+    let path = folder.path().join("p.npz");
+    npz(&path, &[("probs", array([2, 0, 1])), ("classes", texts(&["dog", "cat", "cow"]))]);
+    assert_eq!(read(&path, &classes), Ok(in_order()));
+}
+
+#[test]
+fn a_header_of_numbers_is_a_header() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.csv");
+    let rows: String = ROWS.iter().map(|row| format!("{},{},{}\n", row[2], row[0], row[1])).collect();
+    fs::write(&path, format!("2,0,1\n{rows}")).unwrap();
+    assert_eq!(read(&path, &["0", "1", "2"]), Ok(in_order()));
+}
+
+#[test]
+fn formats_are_told_by_content() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("output.csv");
+    fs::write(&path, array([0, 1, 2])).unwrap();
+    assert_eq!(read(&path, &["cat", "cow", "dog"]), Ok(in_order()));
+    table(["cat", "cow", "dog"], [0, 1, 2]).write(&folder.path().join("p.parquet"), true).unwrap();
+    let path = folder.path().join("output");
+    fs::rename(folder.path().join("p.parquet"), &path).unwrap();
+    assert_eq!(read(&path, &["cat", "cow", "dog"]), Ok(in_order()));
+}
+
+#[test]
+fn another_number_of_rows_or_columns_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.npy");
+    fs::write(&path, array([0, 1, 2])).unwrap();
+    let said = read(&path, &["cat", "dog"]).unwrap_err();
+    assert!(said.contains("a column for each of the 2 classes (cat, dog), got 3"), "{said}");
+    let source = ProbabilitySource::open(&path).unwrap();
+    let said = source.with_classes(&owned(&["a", "b", "c"]), 7).unwrap_err().to_string();
+    assert!(said.contains("a row for each of the 7 labels, got 4"), "{said}");
+    fs::write(&path, "").unwrap();
+    assert!(ProbabilitySource::open(&path).unwrap_err().to_string().contains("is empty"));
+    fs::write(&path, [0u8, 1, 2, 3]).unwrap();
+    assert!(ProbabilitySource::open(&path).unwrap_err().to_string().contains("must be NPY, NPZ, CSV, TSV or Parquet"));
+}
+
+fn labels(folder: &Path, text: &str) -> (LabelList, PathBuf) {
+    let path = folder.join("y.csv");
+    fs::write(&path, text).unwrap();
+    (read_labels(&path, None).unwrap(), path)
+}
+
+#[test]
+fn labels_are_names_of_columns_numbers_of_columns_or_classes_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let (named, nameless) = (folder.path().join("named.csv"), folder.path().join("nameless.npy"));
+    table(["dog", "cat", "cow"], [2, 0, 1]).write(&named, true).unwrap();
+    fs::write(&nameless, array([0, 1, 2])).unwrap();
+    let open = |path: &Path| ProbabilitySource::open(path).unwrap();
+    let said = |text: &str, path: &Path| {
+        let (labels, labels_path) = labels(folder.path(), text);
+        agree(&labels, &labels_path, &open(path)).map_err(|error| error.to_string())
+    };
+    let agreed = |classes: &[&str], given: &[u32]| Ok(Agreed { classes: owned(classes), given: given.to_vec() });
+    assert_eq!(said("label\ncat\ndog\ndog\ncat\n", &named), agreed(&["dog", "cat", "cow"], &[1, 0, 0, 1]));
+    assert_eq!(said("label\n0\n1\n2\n0\n", &named), agreed(&["dog", "cat", "cow"], &[0, 1, 2, 0]));
+    assert_eq!(said("label\n0\n1\n2\n0\n", &nameless), agreed(&["0", "1", "2"], &[0, 1, 2, 0]));
+    assert_eq!(said("label\ncow\ncat\ndog\ncat\n", &nameless), agreed(&["cat", "cow", "dog"], &[1, 0, 2, 0]));
+    assert_eq!(said("label\n1\n2\n3\n1\n", &nameless), agreed(&["1", "2", "3"], &[0, 1, 2, 0]));
+    assert_eq!(said("label\n-1\n0\n1\n-1\n", &nameless), agreed(&["-1", "0", "1"], &[0, 1, 2, 0]));
+    let refused = said("label\ncow\ncat\ncow\ncat\n", &nameless).unwrap_err();
+    assert!(refused.contains("2 different labels ('cat', 'cow') do not fit 3 columns"), "{refused}");
+}
+
+/// As `tares corrupt` writes it.
+#[test]
+fn the_truth_is_the_column_called_truth_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("truth.csv");
+    fs::write(&path, "index,id,given,truth\n0,0,cat,dog\n1,1,cow,cow\n").unwrap();
+    let truth = read_truth(&path).unwrap();
+    assert_eq!(in_classes(&truth, &path, &owned(&["cat", "cow", "dog"])).unwrap(), [2, 1]);
+    let said = in_classes(&truth, &path, &owned(&["cat", "cow"])).unwrap_err().to_string();
+    assert!(said.contains("row 0") && said.contains("label 'dog' is not one of the 2 classes"), "{said}");
+    fs::write(&path, "truth,x\ncat,1\n,2\n").unwrap();
+    assert!(read_truth(&path).unwrap_err().to_string().contains("row 1: has no label"));
+}
+
+#[test]
+fn arrays_of_text_are_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("y.npy");
+    fs::write(&path, texts(&["dog", "cat", "dog"])).unwrap();
+    let LabelList::Names { codes, levels } = read_labels(&path, None).unwrap() else { panic!("names are names") };
+    assert_eq!((codes, levels), (vec![0, 1, 0], owned(&["dog", "cat"])));
+    npz(&path, &[("y", texts(&["1", "0"]))]);
+    assert_eq!(read_labels(&path, None).unwrap(), LabelList::Numbers(vec![1, 0]));
+}
