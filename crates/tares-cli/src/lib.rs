@@ -42,8 +42,3 @@ pub fn main() -> ExitCode {
         Err(_) => ExitCode::from(2),
     }
 }
-
-/// The guide's page for library users is compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/tutorial-burn.md")]
-struct BurnTutorial;

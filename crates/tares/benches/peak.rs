@@ -9,9 +9,9 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use std::hint::black_box;
 use std::time::Instant;
 use tares::Optimiser;
+use tares::descent::Descent;
 use tares::loss::cross_entropy;
 use tares::network::{Classifier, Network, begin_step};
-use tares::optimiser::Descent;
 use tares_core::{Shape, stream};
 
 #[global_allocator]

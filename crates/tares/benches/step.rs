@@ -17,9 +17,9 @@ use process::processor_ms;
 use std::hint::black_box;
 use std::time::Instant;
 use tares::batches::Batches;
+use tares::descent::Descent;
 use tares::loss::{CurriculumLoss, CurriculumLossConfig, cross_entropy};
 use tares::network::{AnyNetwork, Classifier, Network, begin_step};
-use tares::optimiser::Descent;
 use tares::{Augment, InputTransform, Normalise, Optimiser, Plan};
 use tares_core::{Curriculum, Dataset, Extra, Selector, Shape, Threshold, stream};
 

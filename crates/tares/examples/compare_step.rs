@@ -1,10 +1,14 @@
 //! Our side of `compare/pytorch/run`: training steps on demand.
 //!
 //! `compare_step CASE DIR` makes the case's network and eight batches, writes both to `DIR/CASE.safetensors` (weights) and
-//! `DIR/CASE.batches` (per batch the pixels as f32, then the labels as i64), and prints `ready`. For every line `N` on its input
-//! it makes N steps (forward, mean cross-entropy, backward, Adam 1e-3) and prints `wall_ms cpu_ms loss loss ...`, times per step.
+//! `DIR/CASE.batches` (per batch the pixels as f32, then the labels as i64), and prints `ready`. Then it answers lines on its input:
+//!
+//! - `check N`, before any other line: N plain SGD steps from the initial weights; the gradients of the first go to `DIR/CASE.gradients`,
+//!   and the N losses are printed.
+//! - `N`: N steps (forward, mean cross-entropy, backward, Adam 1e-3), and `wall_ms cpu_ms` per step is printed.
 
 mod process;
+mod sgd_steps;
 
 use burn::module::Module;
 use burn::nn::Linear;
@@ -12,13 +16,15 @@ use burn::nn::conv::Conv2d;
 use burn::optim::GradientsParams;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use process::{processor_ms, resident_mb};
+use sgd_steps::sgd_steps;
 use std::io::{BufRead, Write};
 use std::path::Path;
 use std::time::Instant;
 use tares::Optimiser;
+use tares::descent::Descent;
 use tares::loss::cross_entropy;
 use tares::network::{Classifier, Network, Weights};
-use tares::optimiser::{Adam, Descent};
+use tares::optimiser::Adam;
 use tares::safetensors::to_safetensors;
 use tares_core::{Shape, stream};
 use tares_kernels::{conv2d, dense, relu_max_pool};
@@ -114,25 +120,34 @@ fn serve<N: Classifier>(case: &str, directory: &Path, shape: [usize; 4], init: i
         .collect();
     std::fs::write(directory.join(format!("{case}.batches")), bytes).expect("batches written");
 
+    let loss = |network: &N, (pixels, labels)| cross_entropy(network.logits(pixels), labels).mean();
     let mut descent = Descent::new(Optimiser::Adam(Adam::default()));
     let mut step = 0;
     println!("ready {base:.1}");
     for line in std::io::stdin().lock().lines() {
-        let count: usize = line.expect("a line").trim().parse().expect("a number of steps");
+        let line = line.expect("a line");
+        if let Some(count) = line.strip_prefix("check ") {
+            let some = batches.iter().take(count.trim().parse().expect("a number of steps")).cloned();
+            let losses = sgd_steps(network.clone(), some, loss, &directory.join(format!("{case}.gradients")));
+            println!("{}", losses.iter().map(f32::to_string).collect::<Vec<_>>().join(" "));
+            std::io::stdout().flush().expect("an open output");
+            continue;
+        }
+        let count: usize = line.trim().parse().expect("a number of steps");
         let (wall, cpu) = (Instant::now(), processor_ms());
-        let mut losses = Vec::with_capacity(count);
+        let mut last = None;
         for _ in 0..count {
-            let (pixels, labels) = batches[step % BATCHES].clone();
-            let loss = cross_entropy(network.logits(pixels), labels).mean();
-            losses.push(loss.clone());
+            let loss = loss(&network, batches[step % BATCHES].clone());
             let gradients = GradientsParams::from_grads(loss.backward(), &network);
             network = descent.step(network, gradients, 1e-3, 0.9);
+            last = Some(loss);
             step += 1;
         }
-        let losses: Vec<String> = losses.into_iter().map(|loss| loss.into_scalar::<f32>().to_string()).collect();
+        // Read back: whatever the device still owes belongs to the turn.
+        let _ = last.map(|loss| loss.into_scalar::<f32>());
         let per_step = |ms: f64| ms / count as f64;
         let (wall, cpu) = (wall.elapsed().as_secs_f64() * 1e3, processor_ms() - cpu);
-        println!("{:.4} {:.4} {}", per_step(wall), per_step(cpu), losses.join(" "));
+        println!("{:.4} {:.4}", per_step(wall), per_step(cpu));
         std::io::stdout().flush().expect("an open output");
     }
 }

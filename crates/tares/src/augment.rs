@@ -17,10 +17,10 @@ use tares_core::{Error, Stream};
 pub struct Augment {
     /// Pad each side by this many pixels and cut the original size at a random place; 0 is off.
     pub pad_crop: usize,
-    /// Mirror left and right, every second time.
+    /// Mirror left and right with probability ½.
     pub flip: bool,
-    /// Cut 8–100 % of the area with an aspect of 3:4 to 4:3 and resize to this many pixels square; 0 is off.
-    /// In testing the middle of that size is cut.
+    /// Cut a random window of 8 to 100 % of the area, with an aspect of 3:4 to 4:3, and resize it to a square of this
+    /// many pixels; 0 is off. In testing, the middle of that size is cut out instead.
     pub resized_crop: usize,
 }
 

@@ -88,6 +88,12 @@ impl Checkpoint {
             as usize
     }
 
+    /// For tests that change an entry behind a right checksum.
+    #[cfg(test)]
+    pub(crate) fn entries(&mut self) -> &mut BTreeMap<String, Vec<u8>> {
+        &mut self.entries
+    }
+
     pub(crate) fn put(&mut self, name: impl Into<String>, bytes: Vec<u8>) {
         self.entries.insert(name.into(), bytes);
     }
@@ -119,6 +125,14 @@ impl Checkpoint {
     pub(crate) fn u64(&self, name: &str) -> Result<u64> {
         let bytes = self.bytes(name)?;
         bytes.try_into().map(u64::from_le_bytes).map_err(|_| Error::Checkpoint(format!("'{name}' is not one number")))
+    }
+
+    /// A number of epochs or steps: one that floating point still counts exactly.
+    pub(crate) fn count(&self, name: &str) -> Result<u64> {
+        match self.u64(name)? {
+            count if count <= 1 << 53 => Ok(count),
+            large => Err(Error::Checkpoint(format!("'{name}' must be at most 2^53, got {large}"))),
+        }
     }
 
     pub(crate) fn f32s(&self, name: &str) -> Result<Vec<f32>> {

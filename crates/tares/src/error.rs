@@ -7,7 +7,7 @@ pub enum Error {
     /// A value from a person or a file that cannot be accepted.
     #[error(transparent)]
     Value(#[from] tares_core::Error),
-    /// The loss is not a number any more, or beyond every measure.
+    /// The loss is not finite, or far too large.
     #[error("training diverged: {loss} was {value} in epoch {epoch}, step {step}; try a smaller learning rate")]
     Diverged {
         /// Which loss.

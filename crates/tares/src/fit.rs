@@ -44,7 +44,7 @@ pub struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    /// The complete state after this epoch; made only when asked for.
+    /// The complete state after this epoch. It is made only when this is called.
     ///
     /// # Errors
     /// Weights that cannot be written.
@@ -53,7 +53,7 @@ impl Progress<'_> {
     }
 }
 
-/// A run to be: everything but the network.
+/// A training run before it starts: everything but the network.
 ///
 /// ```
 /// use tares::{Fit, Method, Plan};
@@ -82,7 +82,7 @@ impl<'a> Fit<'a> {
         Self { train, test: None, method, plan, device: Device::flex(), resume: None, on_epoch }
     }
 
-    /// Judges the network on this data after every epoch.
+    /// Tests the network on this data after every epoch.
     #[must_use]
     pub fn test(mut self, test: &'a Dataset) -> Self {
         self.test = Some(test);
@@ -176,7 +176,7 @@ impl<'a> Fit<'a> {
     }
 }
 
-/// A trained network, and what was seen on the way.
+/// A trained network, and the history of its training.
 #[derive(Debug)]
 pub struct Fitted<N> {
     /// The networks, without autodiff; the first one answers.
@@ -187,7 +187,7 @@ pub struct Fitted<N> {
     pub history: History,
     /// How rows become inputs.
     pub transform: InputTransform,
-    /// The robust head, for [`Method::Rog`]; it answers in the network's place.
+    /// The robust head, for [`Method::Rog`]. If there is one, it answers instead of the network.
     pub head: Option<RogHead>,
     classes: usize,
     device: Device,
@@ -236,3 +236,6 @@ impl<N: Classifier> Fitted<N> {
         (!last.is_empty()).then(|| last.iter().sum::<f64>() / last.len() as f64)
     }
 }
+
+#[cfg(test)]
+mod tests;

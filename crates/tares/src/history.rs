@@ -8,44 +8,44 @@ use tares_core::Label;
 
 /// What one epoch did.
 ///
-/// Everything counts *looks*: a sample a network saw in a step. A method with two networks has two looks per
-/// sample and epoch.
+/// Counts are of *looks*: one look is one sample seen by one network in one step. A method with two networks has two
+/// looks per sample and epoch.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 pub struct Epoch {
     /// From 0.
     pub epoch: usize,
     /// Mean of the method's objective over the steps.
     pub train_loss: f64,
-    /// The part of the looks in which the network's answer was the given label.
+    /// The share of looks in which the network's answer was the given label.
     pub train_accuracy: f64,
-    /// Of the first network on the test set, against its given labels.
+    /// Accuracy of the first network on the test set, against its given labels.
     pub test_accuracy: Option<f64>,
-    /// Looks that counted in an update.
+    /// Looks that were part of an update.
     pub kept: usize,
-    /// Kept looks of all looks.
+    /// The share of looks that were kept.
     pub kept_fraction: f64,
     /// Of the kept looks, those with the right label; `None` without truth, or with nothing kept.
     pub label_precision: Option<f64>,
     /// Of the looks with the right label, those kept; `None` without truth.
     pub label_recall: Option<f64>,
-    /// In this epoch.
+    /// The learning rate of this epoch.
     pub learning_rate: f64,
     /// Steps without any gradient: nothing kept, or every kept sample beyond the loss's margin.
     pub starved_steps: usize,
     /// Steps made.
     pub steps: usize,
-    /// Wall clock, with the evaluation.
+    /// Wall-clock seconds, evaluation included.
     pub seconds: f64,
 }
 
 impl Epoch {
-    /// The same without the wall clock, the only number that differs between two equal runs.
+    /// The same with the time set to 0: two equal runs differ in nothing else.
     #[must_use]
     pub fn timeless(&self) -> Self {
         Self { seconds: 0.0, ..self.clone() }
     }
 
-    /// All fields as numbers, `None` as NaN: text would not keep every bit.
+    /// All fields as numbers, `None` as NaN.
     fn numbers(&self) -> [f64; 12] {
         let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
         [
@@ -92,10 +92,22 @@ pub(crate) fn load_epochs(checkpoint: &Checkpoint) -> Result<Vec<Epoch>> {
     if numbers.len() % 12 != 0 {
         return Err(Error::Checkpoint("'epochs' is not a list of epochs".into()));
     }
-    Ok(numbers.chunks_exact(12).map(Epoch::from_numbers).collect())
+    let epochs: Vec<Epoch> = numbers.chunks_exact(12).map(Epoch::from_numbers).collect();
+    if checkpoint.count("epochs done")? != epochs.len() as u64 {
+        return Err(Error::Checkpoint(format!("'epochs' must be as many as were done, got {}", epochs.len())));
+    }
+    for (position, (epoch, numbers)) in epochs.iter().zip(numbers.chunks_exact(12)).enumerate() {
+        // Only the three optional numbers may be absent.
+        let absent = (0..12)
+            .any(|field| !numbers[field].is_finite() && !(numbers[field].is_nan() && [3, 6, 7].contains(&field)));
+        if epoch.epoch != position || absent {
+            return Err(Error::Checkpoint(format!("'epochs' holds no epoch {position}")));
+        }
+    }
+    Ok(epochs)
 }
 
-/// What the run saw of every training row. Positions are rows of the training data.
+/// What the run saw of every training row. Every list has one entry per row of the training data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
     margins: Vec<f64>,
@@ -127,7 +139,7 @@ impl History {
         &self.seen
     }
 
-    /// How often the row counted in an update.
+    /// How often the row was part of an update.
     pub fn times_kept(&self) -> &[u32] {
         &self.kept
     }
@@ -150,7 +162,7 @@ impl History {
         checkpoint.put_u32s("history/predictions", &self.predictions);
     }
 
-    pub(crate) fn load(checkpoint: &Checkpoint, rows: usize) -> Result<Self> {
+    pub(crate) fn load(checkpoint: &Checkpoint, rows: usize, classes: usize) -> Result<Self> {
         let history = Self {
             margins: checkpoint.f64s("history/margins")?,
             seen: checkpoint.u32s("history/seen")?,
@@ -161,6 +173,9 @@ impl History {
         let lengths = [history.seen.len(), history.kept.len(), history.losses.len(), history.predictions.len()];
         if history.margins.len() != rows || lengths.iter().any(|&length| length != rows) {
             return Err(Error::Checkpoint(format!("its history is not of {rows} rows")));
+        }
+        if let Some(label) = history.predictions.iter().find(|&&label| label as usize >= classes) {
+            return Err(Error::Checkpoint(format!("its predictions must be below {classes}, got {label}")));
         }
         Ok(history)
     }
@@ -220,7 +235,7 @@ pub(crate) fn softmax(row: &mut [f32]) {
     row.iter_mut().for_each(|value| *value /= sum);
 }
 
-/// The sums of one epoch, while it runs.
+/// The running sums of the current epoch.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     losses: f64,
@@ -242,7 +257,7 @@ impl Tally {
             let (index, label) = (index as usize, batch.given[position]);
             let row = &seen.logits[position * classes..(position + 1) * classes];
             history.margins[index] += f64::from(margin(row, label));
-            history.seen[index] += 1;
+            history.seen[index] = history.seen[index].saturating_add(1);
             history.losses[index] = seen.losses[position];
             history.predictions[index] = seen.predictions[position];
             self.right += usize::from(seen.predictions[position] == label);
@@ -255,12 +270,12 @@ impl Tally {
         self.kept += kept.len();
         for &position in kept {
             let index = batch.indices[position as usize] as usize;
-            history.kept[index] += 1;
+            history.kept[index] = history.kept[index].saturating_add(1);
             self.clean_kept += usize::from(clean.is_some_and(|clean| clean[index]));
         }
     }
 
-    /// A step was made with this objective, or none because nothing had a gradient.
+    /// Adds a step with this objective; `starved` if it had no gradient.
     pub fn step(&mut self, loss: f64, starved: bool) {
         self.losses += loss;
         self.steps += 1;
@@ -346,10 +361,31 @@ mod tests {
         let mut checkpoint = Checkpoint::default();
         history.save(&mut checkpoint);
         save_epochs(&epochs, &mut checkpoint);
+        checkpoint.put_u64("epochs done", 2);
         assert_eq!(load_epochs(&checkpoint).unwrap(), epochs);
-        let again = History::load(&checkpoint, 3).unwrap();
+        let again = History::load(&checkpoint, 3, 2).unwrap();
         assert_eq!((again.margins, again.seen), (history.margins, history.seen));
-        assert!(History::load(&checkpoint, 4).is_err());
+        assert!(History::load(&checkpoint, 4, 2).is_err());
+    }
+
+    #[test]
+    fn epochs_and_predictions_that_cannot_be_are_refused() {
+        let mut checkpoint = Checkpoint::default();
+        History { predictions: vec![0, 2], ..History::new(2) }.save(&mut checkpoint);
+        let error = History::load(&checkpoint, 2, 2).unwrap_err().to_string();
+        assert!(error.contains("predictions must be below 2, got 2"), "{error}");
+        let epoch = |epoch| Tally::default().epoch(epoch, 1e-3, false);
+        for (epochs, done, say) in [
+            (vec![epoch(0)], 2, "as many as were done, got 1"),
+            (vec![epoch(1)], 1, "no epoch 0"),
+            (vec![epoch(0), Epoch { train_loss: f64::NAN, ..epoch(1) }], 2, "no epoch 1"),
+            (vec![epoch(0)], u64::MAX, "at most 2^53"),
+        ] {
+            save_epochs(&epochs, &mut checkpoint);
+            checkpoint.put_u64("epochs done", done);
+            let error = load_epochs(&checkpoint).unwrap_err().to_string();
+            assert!(error.contains(say), "{error}");
+        }
     }
 
     fn history_epoch() -> Epoch {

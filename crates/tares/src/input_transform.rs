@@ -9,8 +9,11 @@ use serde::{Deserialize, Serialize};
 use tares_core::{Dataset, Error, Row, Shape, Stream};
 
 /// How every row of one run becomes an input: decided once from the plan and the training data, kept with the model.
+///
+/// What is read from a file is checked like what [`InputTransform::new`] decides: sizes that don't fit each other are
+/// errors of the file, not of the first row that is transformed.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Stored")]
 pub struct InputTransform {
     /// Channels, height, width of a stored row; columns, 1, 1 for plain rows.
     input: [usize; 3],
@@ -23,24 +26,64 @@ pub struct InputTransform {
     std: Vec<f32>,
 }
 
+/// The numbers of an [`InputTransform`] as a file holds them, not yet checked.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    input: [usize; 3],
+    output: [usize; 3],
+    flat: bool,
+    mean: Vec<f32>,
+    std: Vec<f32>,
+}
+
+impl TryFrom<Stored> for InputTransform {
+    type Error = crate::Error;
+
+    fn try_from(Stored { input, output, flat, mean, std }: Stored) -> Result<Self> {
+        let numbers = input.iter().try_fold(1u32, |size, &side| size.checked_mul(u32::try_from(side).ok()?));
+        if numbers.is_none_or(|numbers| numbers == 0) {
+            let got = format!("{}×{}×{}", input[0], input[1], input[2]);
+            return Err(Error::value("numbers per row", "from 1 to 4294967295", got).into());
+        }
+        if flat && input[1..] != [1, 1] {
+            return Err(Error::value("input of plain rows", "columns, 1, 1", format!("{input:?}")).into());
+        }
+        let smaller = (1..3).all(|side| (1..=input[side]).contains(&output[side]));
+        if output[0] != input[0] || !smaller || (flat && output != input) {
+            let allowed = format!("the input {input:?}, or a smaller part of it with all channels");
+            return Err(Error::value("output of the input transform", allowed, format!("{output:?}")).into());
+        }
+        if mean.len() != input[0] {
+            return Err(Error::length("means, one per channel,", input[0], mean.len()).into());
+        }
+        Normalise::Given { mean: mean.clone(), std: std.clone() }.check()?;
+        Ok(Self { input, output, flat, mean, std })
+    }
+}
+
 impl InputTransform {
-    /// Decides from the training data.
+    /// The transform for this training data.
     ///
     /// # Errors
-    /// Augmentation of rows that are no pictures; a crop larger than the picture; the wrong number of means.
+    /// Values outside their domain; augmentation of rows that are no pictures; a crop or a border larger than the
+    /// picture; the wrong number of means.
     pub fn new(train: &Dataset, augment: &Augment, normalise: &Normalise) -> Result<Self> {
+        augment.check()?;
+        normalise.check()?;
         let input = dims(train.shape());
         let flat = matches!(train.shape(), Shape::Flat(_));
         if flat && !augment.is_none() {
             return Err(Error::value("augmentation", "off for rows that are no pictures", "on").into());
         }
         let mut output = input;
-        if augment.resized_crop > 0 {
-            let smaller = input[1].min(input[2]);
-            if augment.resized_crop > smaller {
-                let allowed = format!("at most {smaller}, the picture's smaller side");
-                return Err(Error::value("resized_crop", allowed, augment.resized_crop).into());
+        let smaller = input[1].min(input[2]);
+        for (what, size) in [("pad_crop", augment.pad_crop), ("resized_crop", augment.resized_crop)] {
+            if size > smaller {
+                return Err(Error::value(what, format!("at most {smaller}, the picture's smaller side"), size).into());
             }
+        }
+        if augment.resized_crop > 0 {
             output = [input[0], augment.resized_crop, augment.resized_crop];
         }
         let (mean, std) = match normalise {
@@ -69,7 +112,7 @@ impl InputTransform {
         self.output
     }
 
-    /// Refuses data of another shape than the training data's.
+    /// Refuses data of another shape than the training data.
     ///
     /// # Errors
     /// Another shape.
@@ -114,7 +157,7 @@ impl InputTransform {
     fn cut(&self, row: Row<'_>, top: isize, left: isize, flip: bool, out: &mut [f32]) {
         let [channels, height, width] = self.input;
         let [_, out_height, out_width] = self.output;
-        // The whole row in one sweep per channel, the case of every data set without augmentation.
+        // Without augmentation nothing moves: one pass per channel.
         if (top, left, flip) == (0, 0, false) && self.input == self.output {
             let size = height * width;
             for channel in 0..channels {
@@ -207,7 +250,7 @@ fn moments(data: &Dataset) -> (Vec<f32>, Vec<f32>) {
         }
     };
     over(&mut |channel, value| mean[channel] += value / count);
-    // Around the mean: the sum of squares alone loses everything when the mean is far from 0.
+    // Two passes: the difference of mean square and squared mean cancels when the mean is far from 0.
     let mut variance = vec![0.0f64; channels];
     over(&mut |channel, value| variance[channel] += (value - mean[channel]).powi(2) / count);
     let std = variance.iter().map(|&v| if v.sqrt() > 1e-12 { v.sqrt() as f32 } else { 1.0 }).collect();
@@ -316,5 +359,35 @@ mod tests {
         let transform = InputTransform::new(&data, &Augment::default(), &Normalise::None).unwrap();
         assert!(transform.check(&flat).unwrap_err().to_string().contains("1×4×5"));
         assert!(transform.check(&data).is_ok());
+        let wide = Augment { pad_crop: usize::MAX, ..Augment::default() };
+        let error = InputTransform::new(&data, &wide, &Normalise::None).unwrap_err().to_string();
+        assert!(error.starts_with("pad_crop must be at most 4"), "{error}");
+        let short = Normalise::Given { mean: vec![0.0], std: vec![] };
+        assert!(InputTransform::new(&data, &Augment::default(), &short).is_err());
+    }
+
+    #[test]
+    fn a_file_with_sizes_that_do_not_fit_is_refused() {
+        let good = r#"{"input":[1,4,5],"output":[1,3,3],"flat":false,"mean":[0.5],"std":[2.0]}"#;
+        let read = |text: String| serde_json::from_str::<InputTransform>(&text).map_err(|error| error.to_string());
+        let transform = read(good.into()).unwrap();
+        assert_eq!(read(serde_json::to_string(&transform).unwrap()).unwrap(), transform);
+        for (from, to, say) in [
+            ("[1,4,5]", "[1,2,5]", "a smaller part of it"), // the output is higher than the input
+            ("[1,3,3]", "[2,3,3]", "with all channels"),    // a channel from nowhere
+            ("[1,3,3]", "[1,0,3]", "a smaller part of it"), // nothing is left
+            ("[1,4,5]", "[0,4,5]", "from 1 to 4294967295"), // no numbers at all
+            ("[1,4,5]", "[4294967295,9,9]", "from 1 to 4294967295"), // more than memory holds
+            ("[1,4,5]", "[18446744073709551615,4,5]", "from 1 to 4294967295"),
+            ("false", "true", "input of plain rows"),
+            ("[0.5]", "[0.5,0.5]", "means"),
+            ("[2.0]", "[]", "standard deviations"),
+            ("[2.0]", "[0.0]", "above 0"),
+            ("[0.5]", "[1e999]", "number out of range"),
+            ("\"flat\"", "\"shift\":1,\"flat\"", "unknown field `shift`"),
+        ] {
+            let error = read(good.replace(from, to)).unwrap_err();
+            assert!(error.contains(say), "{from} → {to}: {error}");
+        }
     }
 }

@@ -1,4 +1,13 @@
-//! Robust training with Burn when labels are partly wrong: the curriculum loss as a plug-in, and every method it is compared with.
+//! Robust training with Burn when labels are partly wrong: the curriculum loss as a plug-in, and every method it is
+//! compared with.
+//!
+//! **Needs Burn 0.22.1 exactly** (`burn = "=0.22.1"` in your `Cargo.toml`): with any other version your tensors and ours
+//! are different types. The mathematics without tensors is re-exported as [`core`]; the few of its types that every
+//! user needs also stand at the top of this crate.
+//!
+//! 1. [`loss`]: the curriculum loss and thirteen per-sample losses, for a training loop of your own.
+//! 2. [`Fit`]: data, a [`Network`], a [`Method`] and a [`Plan`] give a trained network.
+//! 3. [`evaluate`]: probabilities, answers, and out-of-sample probabilities for an audit of the labels.
 //!
 //! # The loss in a training loop of your own
 //! Only the two lines with `curriculum` differ from a loop with cross-entropy. `examples/own_loop.rs` is the same with
@@ -9,15 +18,15 @@
 //! use burn::nn::{Linear, LinearConfig};
 //! use burn::optim::{AdamConfig, GradientsParams};
 //! use burn::tensor::{Device, Int, Tensor};
+//! use tares::Threshold;
 //! use tares::loss::CurriculumLossConfig;
-//! use tares_core::Threshold;
 //!
 //! #[derive(Module, Debug)]
 //! struct Model {
 //!     layer: Linear,
 //! }
 //!
-//! fn train(mut model: Model, batches: Vec<(Tensor<2>, Tensor<1, Int>)>) -> tares_core::Result<Model> {
+//! fn train(mut model: Model, batches: Vec<(Tensor<2>, Tensor<1, Int>)>) -> tares::Result<Model> {
 //!     let curriculum = CurriculumLossConfig::new(Threshold::Npcl { rate: 0.3 }).with_burn_in(5).init()?;
 //!     let mut optimiser = AdamConfig::new().init();
 //!     for epoch in 0..10 {
@@ -35,12 +44,13 @@
 //! let model = Model { layer: LinearConfig::new(4, 3).init(&device) };
 //! let batch = (Tensor::ones([8, 4], &device), Tensor::from_ints([0, 1, 2, 0, 1, 2, 0, 1], &device));
 //! train(model, vec![batch])?;
-//! # Ok::<(), tares_core::Error>(())
+//! # Ok::<(), tares::Error>(())
 //! ```
 
 pub mod augment;
 pub mod batches;
 pub mod checkpoint;
+pub mod descent;
 pub mod device;
 pub mod error;
 pub mod evaluate;
@@ -70,9 +80,21 @@ pub use normalise::Normalise;
 pub use optimiser::Optimiser;
 pub use plan::Plan;
 pub use schedule::Schedule;
+pub use tares_core as core;
+pub use tares_core::{Dataset, Label, Noise, Shape, Surrogate, Threshold};
 pub use tares_kernels::join_workers;
 
 /// The README's Rust examples, compiled and run with the doc tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// This crate's own README, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct CrateReadme;
+
+/// The tutorial for library users, likewise.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tutorial-burn.md")]
+struct BurnTutorial;

@@ -8,6 +8,9 @@ use crate::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 use tares_core::Error;
 
+/// More epochs than anybody trains; schedules count exactly up to here.
+const MOST_EPOCHS: usize = 1_000_000;
+
 /// What is the same for every method of a comparison.
 ///
 /// The default is the set-up the comparisons share: 200 epochs of Adam 1e-3 in batches of 128, constant for 40 % of
@@ -67,6 +70,9 @@ impl Plan {
         if self.epochs == 0 {
             return Err(Error::value("epochs", "at least 1", self.epochs).into());
         }
+        if self.epochs > MOST_EPOCHS {
+            return Err(Error::value("epochs", format!("at most {MOST_EPOCHS}"), self.epochs).into());
+        }
         if self.batch < 2 {
             return Err(Error::value("batch", "at least 2", self.batch).into());
         }
@@ -106,6 +112,7 @@ mod tests {
     fn refuses_impossible_values_by_name() {
         let wrong = |plan: Plan| plan.check().unwrap_err().to_string();
         assert_eq!(wrong(Plan { epochs: 0, ..Plan::default() }), "epochs must be at least 1, got 0");
+        assert!(wrong(Plan { epochs: usize::MAX, ..Plan::default() }).starts_with("epochs must be at most 1000000"));
         assert_eq!(wrong(Plan { batch: 1, ..Plan::default() }), "batch must be at least 2, got 1");
     }
 }

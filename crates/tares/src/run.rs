@@ -6,6 +6,7 @@
 
 use crate::batches::{Batch, Batches};
 use crate::checkpoint::Checkpoint;
+use crate::descent::Descent;
 use crate::error::{Error, Result};
 use crate::evaluate;
 use crate::fit::{Control, Progress};
@@ -13,7 +14,7 @@ use crate::history::{Epoch, History, Seen, Tally, load_epochs, save_epochs};
 use crate::identity::Identity;
 use crate::input_transform::InputTransform;
 use crate::network::{Classifier, Weights, begin_step};
-use crate::optimiser::{Descent, Optimiser};
+use crate::optimiser::Optimiser;
 use crate::plan::Plan;
 use crate::safetensors::{from_safetensors, to_safetensors};
 use burn::module::{Module, ModuleVisitor, Param};
@@ -22,7 +23,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use std::time::Instant;
 use tares_core::{Dataset, stream};
 
-/// A loss beyond this is as good as infinite.
+/// A loss beyond this counts as diverged.
 const DIVERGED: f64 = 1e9;
 
 pub(crate) type OnEpoch<'a> = Box<dyn FnMut(&Progress<'_>) -> Control + 'a>;
@@ -91,9 +92,9 @@ impl<'a, N: Classifier> Run<'a, N> {
         };
         if let Some(checkpoint) = &run.resume {
             run.identity.check(checkpoint)?;
-            run.history = History::load(checkpoint, rows)?;
+            run.history = History::load(checkpoint, rows, run.train.classes())?;
             run.epochs = load_epochs(checkpoint)?;
-            run.steps = checkpoint.u64("steps")?;
+            run.steps = checkpoint.count("steps")?;
         }
         Ok(run)
     }
@@ -104,7 +105,7 @@ impl<'a, N: Classifier> Run<'a, N> {
         if self.plan.quirks {
             weights = weights.original();
         }
-        // For modules that leave their weights to Burn: seeded, and drawn now rather than at first use.
+        // Modules that leave their weights to Burn: seed its generator, and draw now rather than at first use.
         self.device.seed(stream(self.plan.seed, &format!("burn {name}")).bits());
         let network = (self.init)(&mut weights, &self.device)?;
         network.visit(&mut DrawNow);
@@ -127,15 +128,20 @@ impl<'a, N: Classifier> Run<'a, N> {
         Batches::training(self.train, &self.rows, &self.transform, self.plan, epoch, &self.device)
     }
 
-    /// The step about to be made, from 0; everything random inside the networks follows from it.
+    /// Starts a step and returns its number, from 0. Everything random inside the networks follows from this number.
     pub fn begin_step(&mut self) -> u64 {
         begin_step(self.plan.seed, self.steps, &self.device);
         self.steps += 1;
         self.steps - 1
     }
 
-    /// Reads back what a network said about a batch, and remembers it.
+    /// Reads a batch's logits back to the host and adds them to the history.
     pub fn see(&mut self, batch: &Batch, logits: &Tensor<2>) -> Result<Seen> {
+        let (dims, classes) = (logits.dims(), self.train.classes());
+        if dims != [batch.len(), classes] {
+            let allowed = format!("[{}, {classes}]: a row per sample, a column per class", batch.len());
+            return Err(tares_core::Error::value("logits of the network", allowed, format!("{dims:?}")).into());
+        }
         let seen = Seen::new(to_host(logits.clone()), &batch.given);
         if let Some(&loss) = seen.losses.iter().find(|loss| !loss.is_finite()) {
             return Err(self.diverged("cross-entropy of a row", f64::from(loss)));
@@ -179,13 +185,13 @@ impl<'a, N: Classifier> Run<'a, N> {
         Ok((first.update(one, lr, beta1), second.update(two, lr, beta1)))
     }
 
-    /// A step in which nothing was left to learn from.
+    /// Counts a step without an update, because nothing of the batch was kept.
     pub fn starve(&mut self) {
         self.tally.step(0.0, true);
     }
 
-    /// Ends the epoch: judges the first network, tells the callback. `state` adds what the method itself must not
-    /// forget to a checkpoint.
+    /// Ends the epoch: tests the first network and calls the callback. `state` adds the method's own state to a
+    /// checkpoint, if one is asked for.
     pub fn end_epoch(&mut self, learners: &[&Learner<N>], state: &dyn Fn(&mut Checkpoint) -> Result<()>) -> Result<()> {
         let epoch = self.epochs.len();
         let mut line = self.tally.epoch(epoch, self.plan.learning_rate(epoch), self.clean.is_some());
@@ -218,7 +224,7 @@ impl<'a, N: Classifier> Run<'a, N> {
         Ok(())
     }
 
-    /// Counts an objective, unless it is not a number any more.
+    /// Records the objective of a step; an error if it has diverged.
     fn objective(&mut self, loss: &Tensor<1>, name: &str) -> Result<()> {
         let value = f64::from(to_host(loss.clone())[0]);
         if value.is_nan() || value.abs() > DIVERGED {
@@ -242,7 +248,7 @@ impl<'a, N: Classifier> Run<'a, N> {
     }
 }
 
-/// A network and the optimiser at work on it.
+/// A network and its optimiser.
 pub(crate) struct Learner<M> {
     name: String,
     pub network: M,
@@ -271,7 +277,8 @@ impl<M: Module> Learner<M> {
         let moments: Result<Vec<Vec<f32>>> = (0..checkpoint.u64(&format!("{name}/moments"))?)
             .map(|position| checkpoint.f32s(&format!("{name}/moment {position}")))
             .collect();
-        self.descent.remember(checkpoint.u64(&format!("{name}/steps"))?, moments?, device);
+        let steps = checkpoint.count(&format!("{name}/steps"))?;
+        self.descent.remember(steps, moments?, &self.network, device)?;
         self.network = from_safetensors(self.network, checkpoint.bytes(&format!("{name}/weights"))?)?;
         Ok(self)
     }
@@ -295,7 +302,7 @@ pub(crate) fn positions(kept: &[u32], device: &Device) -> Tensor<1, Int> {
     Tensor::from_data(TensorData::new(values, [length]), device)
 }
 
-/// Draws every lazy weight.
+/// Initialises every weight that Burn would otherwise draw at its first use.
 struct DrawNow;
 
 impl ModuleVisitor for DrawNow {

@@ -96,12 +96,12 @@ fn decay_start(hold: f64, epochs: usize) -> usize {
 /// ```
 pub fn forget_rate(rate: f64, ramp: usize, epoch: usize) -> f64 {
     // As `linspace(0, rate, ramp)`: the last epoch of the ramp has the full rate.
-    if epoch + 1 >= ramp { rate } else { rate * epoch as f64 / (ramp - 1) as f64 }
+    if epoch.saturating_add(1) >= ramp { rate } else { rate * epoch as f64 / (ramp - 1) as f64 }
 }
 
 /// How many of `m` samples the forget rate leaves: ⌊(1 − R) m⌋.
 pub fn keep_count(forget: f64, m: usize) -> usize {
-    // Without the crumb, (1 − 0.3) · 10 is 6.999…, which would be 6.
+    // In floating point (1 − 0.3) · 10 is 6.999…; the small term makes its floor 7.
     (((1.0 - forget) * m as f64 + 1e-9).floor() as usize).min(m)
 }
 

@@ -1,12 +1,18 @@
 //! [`CurriculumLoss`]: the paper's loss as a plug-in for any Burn training loop.
 
 use super::name::SampleLoss;
+use burn::config::{Config, config_to_json};
+use burn::module::{Content, DisplaySettings, Module, ModuleDisplay};
 use burn::tensor::{Int, Tensor, TensorData};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use tares_core::margin::margin;
 use tares_core::{Curriculum, Error, Extra, Label, Result, Selector, Surrogate, Threshold};
 
-/// What a [`CurriculumLoss`] is made from.
+/// The configuration of a [`CurriculumLoss`], a Burn [`Config`] that can be saved to and loaded from a file.
+///
+/// Burn's derive reads a file with a misspelt key as if the key were absent. Here the trait is implemented by hand,
+/// so that unknown keys are errors and missing ones take their defaults.
 ///
 /// ```
 /// use tares::loss::CurriculumLossConfig;
@@ -94,19 +100,36 @@ impl CurriculumLossConfig {
         self
     }
 
-    /// Checks the numbers and makes the loss.
+    /// Refuses values outside their domain.
     ///
     /// # Errors
     /// A rate, custom threshold or number of a loss outside its domain.
-    pub fn init(&self) -> Result<CurriculumLoss> {
+    pub fn check(&self) -> Result<()> {
         self.threshold.check()?;
         self.ranking.check()?;
-        self.training.check()?;
+        self.training.check()
+    }
+
+    /// Checks the values and makes the loss.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub fn init(&self) -> Result<CurriculumLoss> {
+        self.check()?;
         Ok(CurriculumLoss { config: *self, selects: true })
     }
 }
 
-/// The mean training loss over the samples Algorithm 1 keeps: a loss for any Burn loop, like Burn's own.
+impl Config for CurriculumLossConfig {}
+
+impl fmt::Display for CurriculumLossConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&config_to_json(self))
+    }
+}
+
+/// The mean training loss over the samples Algorithm 1 keeps: a loss for any Burn loop, and like Burn's own losses a
+/// [`Module`] (without parameters) that a model may hold.
 ///
 /// ```text
 /// kept = prefix of the batch by ranking loss l: keep the i-th smallest iff  L_i ≤ C + 1 − i     (L_i: prefix sums)
@@ -136,10 +159,27 @@ impl CurriculumLossConfig {
 /// assert_eq!(gradient[6..], [0.0, 0.0]);
 /// # Ok::<(), tares_core::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Module, Debug, PartialEq)]
+#[module(custom_display)]
 pub struct CurriculumLoss {
+    #[module(skip)]
     config: CurriculumLossConfig,
     selects: bool,
+}
+
+impl ModuleDisplay for CurriculumLoss {
+    fn custom_settings(&self) -> Option<DisplaySettings> {
+        DisplaySettings::new().with_new_line_after_attribute(false).optional()
+    }
+
+    fn custom_content(&self, content: Content) -> Option<Content> {
+        let CurriculumLossConfig { threshold, ranking, training, .. } = &self.config;
+        content
+            .add("threshold", &threshold.to_string())
+            .add("ranking", &ranking.to_string())
+            .add("training", &training.to_string())
+            .optional()
+    }
 }
 
 /// What a [`CurriculumLoss`] kept of one batch.
@@ -171,7 +211,7 @@ impl CurriculumLoss {
     /// The loss in this epoch (from 0): without selection in the burn-in, with selection afterwards. A pure function.
     #[must_use]
     pub fn at_epoch(&self, epoch: usize) -> Self {
-        Self { selects: epoch >= self.config.burn_in, ..*self }
+        Self { config: self.config, selects: epoch >= self.config.burn_in }
     }
 
     /// The same loss with another noise rate, for rates that rise over the epochs or are estimated on the way.
@@ -180,7 +220,7 @@ impl CurriculumLoss {
     /// A rate outside [0, 1].
     pub fn with_rate(&self, rate: f64) -> Result<Self> {
         let threshold = self.config.threshold.with_rate(rate).check()?;
-        Ok(Self { config: CurriculumLossConfig { threshold, ..self.config }, ..*self })
+        Ok(Self { config: CurriculumLossConfig { threshold, ..self.config }, selects: self.selects })
     }
 
     /// Whether samples are left out: false in the burn-in.

@@ -175,7 +175,7 @@ impl Pace {
     fn advance(&mut self, dimension: f64, epoch: usize, epochs: usize, init_epoch: usize) -> bool {
         self.dimensions.push(dimension);
         let mut turned = false;
-        if self.turning_epoch.is_none() && self.dimensions.len() > init_epoch + WINDOW {
+        if self.turning_epoch.is_none() && self.dimensions.len() > init_epoch.saturating_add(WINDOW) {
             let last = &self.dimensions[self.dimensions.len() - 1 - WINDOW..self.dimensions.len() - 1];
             let mean = last.iter().sum::<f64>() / WINDOW as f64;
             let std = (last.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / WINDOW as f64).sqrt();

@@ -75,14 +75,14 @@ pub enum Method {
     MentorNet(MentorNet),
     /// Two networks that choose samples for each other.
     CoTeaching(CoTeaching),
-    /// The same among samples they disagree about.
+    /// Co-teaching on the samples the two networks disagree about.
     CoTeachingPlus(CoTeachingPlus),
-    /// Two networks that choose together and are drawn together.
+    /// Two networks that choose samples together and are pulled towards each other.
     #[serde(rename = "jocor")]
     JoCoR(JoCoR),
-    /// Labels give way to answers once the features' dimension rises.
+    /// Labels are replaced by answers, step by step, once the dimension of the features rises.
     D2l(D2l),
-    /// Early answers kept in mind against the labels.
+    /// Holds the network to its early answers, against the labels.
     Elr(Elr),
     /// A robust head on the features of a network trained by another method.
     Rog(Rog),
@@ -128,7 +128,7 @@ impl Method {
         }
     }
 
-    /// Whether it must be told the noise rate.
+    /// Whether it needs the noise rate.
     pub fn needs_rate(&self) -> bool {
         match self {
             Self::Npcl(_) | Self::SelfPaced(_) | Self::CoTeaching(_) | Self::CoTeachingPlus(_) | Self::JoCoR(_) => true,
@@ -137,7 +137,7 @@ impl Method {
         }
     }
 
-    /// The noise rate it was told.
+    /// The noise rate it was given.
     pub fn rate(&self) -> Option<f64> {
         match self {
             Self::Npcl(npcl) => npcl.rate,
@@ -151,7 +151,7 @@ impl Method {
         }
     }
 
-    /// The same told this noise rate; methods that have no use for it stay what they are.
+    /// The same with this noise rate; methods that don't use one are unchanged.
     #[must_use]
     pub fn with_rate(mut self, rate: f64) -> Self {
         match &mut self {
@@ -267,6 +267,10 @@ impl FromStr for Method {
         };
         let Some(argument) = argument else { return Ok(method) };
         if let Self::Rog(rog) = &mut method {
+            // Not by recursion: a name out of a file may say `rog:` a million times.
+            if argument.trim_start().starts_with("rog") {
+                return Err(Error::value("method under rog", "one that trains a network", "rog").into());
+            }
             *rog.on = argument.parse()?;
             return Ok(method);
         }
@@ -399,6 +403,7 @@ mod tests {
         let npcl: Method = "npcl".parse().unwrap();
         assert!(message(npcl.clone()).contains("noise rate must be given for npcl, as in npcl:0.3"));
         assert_eq!(message(npcl.with_rate(1.0)), "noise rate must be in [0, 1), got 1");
+        assert!("rog:".repeat(1 << 20).parse::<Method>().is_err());
         let rog: Method = "rog:co-teaching".parse().unwrap();
         assert!(rog.check().is_err());
         assert!(rog.with_rate(0.2).check().is_ok());

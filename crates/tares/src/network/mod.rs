@@ -15,6 +15,7 @@ mod lenet;
 mod mlp;
 mod name;
 mod resnet;
+mod size;
 mod vgg;
 mod weights;
 

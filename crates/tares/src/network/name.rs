@@ -1,5 +1,6 @@
 //! [`Network`]: the networks by name, and what a data shape must be for each.
 
+use super::size::MOST_LAYERS;
 use super::{AnyNetwork, Cnn9, DenseNet, LeNet, Mlp, ResNet, Vgg, Weights};
 use burn::tensor::Device;
 use serde::{Deserialize, Serialize};
@@ -73,15 +74,16 @@ impl Network {
     ///
     /// # Errors
     /// Fewer than two classes; pictures too small, or no pictures, for a convolutional network; widths that are 0; a
-    /// DenseNet depth that is not 6n + 4.
+    /// DenseNet depth that is not 6n + 4; more than 268 million parameters.
     pub fn build(&self, shape: Shape, classes: usize, weights: &mut Weights) -> Result<AnyNetwork> {
         self.check()?;
         if classes < 2 {
             return Err(Error::value("number of classes", "at least 2", classes));
         }
-        if shape.size() == 0 {
+        if matches!(shape, Shape::Image { channels: 0, .. } | Shape::Flat(0)) {
             return Err(Error::value("numbers per row", "at least 1", 0));
         }
+        self.check_size(shape, classes)?;
         Ok(match self {
             Self::Mlp { widths } => AnyNetwork::Mlp(Mlp::new(shape.size(), widths, classes, weights)),
             Self::LeNet => AnyNetwork::LeNet(LeNet::new(self.picture(shape, LeNet::SMALLEST)?, classes, weights)),
@@ -109,15 +111,22 @@ impl Network {
     /// Checks the numbers in the name.
     ///
     /// # Errors
-    /// A width or growth of 0; a DenseNet depth that is not 6n + 4 with n ≥ 1.
+    /// A width or growth of 0; a DenseNet depth that is not 6n + 4 with n ≥ 1; more than 1,000 layers; more than 268
+    /// million parameters whatever the data.
     pub fn check(&self) -> Result<()> {
         match self {
             Self::Mlp { widths } if widths.contains(&0) => Err(Error::value("mlp width", "at least 1", 0)),
+            Self::Mlp { widths } if widths.len() > MOST_LAYERS => {
+                Err(Error::value("layers of mlp", format!("at most {MOST_LAYERS}"), widths.len()))
+            }
             Self::DenseNet { depth, .. } if *depth < 10 || (depth - 4) % 6 != 0 => {
                 Err(Error::value("densenet depth", "6n + 4 with n at least 1 (22, 40, 100, ...)", depth))
             }
+            Self::DenseNet { depth, .. } if *depth > MOST_LAYERS => {
+                Err(Error::value("densenet depth", format!("at most {MOST_LAYERS}"), depth))
+            }
             Self::DenseNet { growth: 0, .. } => Err(Error::value("densenet growth", "at least 1", 0)),
-            _ => Ok(()),
+            _ => self.check_size(Shape::Flat(1), 2),
         }
     }
 

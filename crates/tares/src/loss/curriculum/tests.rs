@@ -224,3 +224,40 @@ fn the_config_is_text_in_files_and_unknown_keys_are_errors() {
     assert_eq!(serde_json::from_str::<CurriculumLossConfig>(&text).unwrap(), config);
     assert!(serde_json::from_str::<CurriculumLossConfig>(r#"{"threshold": "q", "burnin": 5}"#).is_err());
 }
+
+#[test]
+fn a_model_may_hold_the_loss_as_it_holds_burns_own() {
+    #[derive(Module, Debug)]
+    struct Student {
+        layer: burn::nn::Linear,
+        loss: CurriculumLoss,
+    }
+    let layer = burn::nn::LinearConfig::new(2, 3).init(&Device::flex());
+    let student = Student { layer, loss: npcl(0.25).init().unwrap() };
+    assert_eq!(student.num_params(), 2 * 3 + 3, "the loss has no parameters");
+    assert_eq!(student.clone().valid().loss, student.loss);
+    let shown = student.loss.to_string();
+    assert!(shown.contains("npcl:0.25") && shown.contains("soft-hinge"), "{shown}");
+}
+
+#[test]
+fn a_configuration_survives_its_file_and_unknown_keys_are_errors() {
+    let config = npcl(0.3).with_balanced(true).with_burn_in(7);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("loss.json");
+    config.save(&path).unwrap();
+    assert_eq!(CurriculumLossConfig::load(&path).unwrap(), config);
+    let read = |text: &str| CurriculumLossConfig::load_binary(text.as_bytes());
+    assert_eq!(read(r#"{"threshold": "npcl:0.3"}"#).unwrap(), npcl(0.3));
+    assert!(read(r#"{"threshold": "npcl:0.3", "burnin": 7}"#).unwrap_err().to_string().contains("burnin"));
+}
+
+#[test]
+fn check_refuses_every_value_outside_its_domain() {
+    let say = |config: CurriculumLossConfig| config.check().unwrap_err().to_string();
+    assert_eq!(say(npcl(1.5)), "noise rate must be in [0, 1], got 1.5");
+    assert!(say(npcl(f64::NAN)).contains("NaN"));
+    assert!(say(npcl(0.1).with_ranking(SampleLoss::Gce { q: 0.0 })).contains("q of gce"));
+    assert!(say(npcl(0.1).with_training(Surrogate::Weighted { beta: f64::INFINITY })).contains("inf"));
+    assert!(npcl(0.1).check().is_ok());
+}
