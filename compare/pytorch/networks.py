@@ -9,7 +9,7 @@ from torch import nn
 
 
 def read(path):
-    """Tensors of a safetensors file by name."""
+    """Tensors of a safetensors file by name; plain convolutions are called like those of a block."""
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header = json.loads(file.read(length))
@@ -20,8 +20,21 @@ def read(path):
             continue
         start, end = about["data_offsets"]
         values = np.frombuffer(body[start:end], dtype="<f4").reshape(about["shape"])
+        for plain in ("first", "second"):
+            name = f"{plain}.conv.{name[len(plain) + 1:]}" if name in (f"{plain}.weight", f"{plain}.bias") else name
         tensors[name] = torch.from_numpy(values.copy())
     return tensors
+
+
+def take(parameter, w, name, transposed=False):
+    """Fills a parameter with the weights called `name` and remembers where they came from, so that gradients can be put side by side."""
+    parameter.data = w[name].t().contiguous() if transposed else w[name]
+    parameter.source, parameter.transposed = name, transposed
+
+
+def gradients(network):
+    """The gradient of every parameter by the name of its weights, in the layout of the file the weights came from."""
+    return {p.source: (p.grad.t() if p.transposed else p.grad).detach().clone() for p in network.parameters()}
 
 
 class Block(nn.Module):
@@ -29,16 +42,17 @@ class Block(nn.Module):
 
     def __init__(self, w, name, stride=1, padding=1, slope=None):
         super().__init__()
-        weight, bias = w[f"{name}.conv.weight"], w.get(f"{name}.conv.bias")
-        out, into, kernel, _ = weight.shape
-        self.conv = nn.Conv2d(into, out, kernel, stride, padding, bias=bias is not None)
-        self.conv.weight.data = weight
-        if bias is not None:
-            self.conv.bias.data = bias
+        out, into, kernel, _ = w[f"{name}.conv.weight"].shape
+        has_bias = f"{name}.conv.bias" in w
+        self.conv = nn.Conv2d(into, out, kernel, stride, padding, bias=has_bias)
+        take(self.conv.weight, w, f"{name}.conv.weight")
+        if has_bias:
+            take(self.conv.bias, w, f"{name}.conv.bias")
         self.norm = None
         if f"{name}.norm.gamma" in w:
             self.norm = nn.BatchNorm2d(out, eps=1e-5, momentum=0.1)
-            self.norm.weight.data, self.norm.bias.data = w[f"{name}.norm.gamma"], w[f"{name}.norm.beta"]
+            take(self.norm.weight, w, f"{name}.norm.gamma")
+            take(self.norm.bias, w, f"{name}.norm.beta")
         self.slope = slope
 
     def forward(self, x):
@@ -51,9 +65,9 @@ class Block(nn.Module):
 
 
 def dense(w, name):
-    weight, bias = w[f"{name}.weight"], w[f"{name}.bias"]
-    layer = nn.Linear(*weight.shape)
-    layer.weight.data, layer.bias.data = weight.t().contiguous(), bias
+    layer = nn.Linear(*w[f"{name}.weight"].shape)
+    take(layer.weight, w, f"{name}.weight", transposed=True)
+    take(layer.bias, w, f"{name}.bias")
     return layer
 
 
@@ -73,7 +87,6 @@ class Mlp(nn.Module):
 class SmallCnn(nn.Module):
     def __init__(self, w):
         super().__init__()
-        w = {name.replace("first.", "first.conv.").replace("second.", "second.conv."): v for name, v in w.items()}
         self.first, self.second = Block(w, "first", slope=0), Block(w, "second", slope=0)
         self.dense, self.head = dense(w, "dense"), dense(w, "head")
 

@@ -1,6 +1,6 @@
-"""PyTorch's side: `peer.py CASE DIR FORM` answers every line `N` with `wall_ms cpu_ms loss loss ...` of N steps.
+"""PyTorch's side of the steps: `peer.py CASE DIR FORM` answers every line `N` with `wall_ms cpu_ms` of N steps, per step.
 
-Forms are default, channels_last, compile; float64 is the reference for the losses.
+Forms are default, channels_last, compile.
 """
 import os
 import sys
@@ -30,11 +30,9 @@ def resident_mb():
         return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS"))
 
 
-def main(case, directory, form):
-    base = resident_mb()
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
-    kind, shape = CASES[case]
-    network = kind(read(f"{directory}/{case}.safetensors")).train()
+def read_batches(case, directory):
+    """The batches that our side wrote: pixels as f32, then labels as i64."""
+    _, shape = CASES[case]
     raw = np.fromfile(f"{directory}/{case}.batches", dtype=np.uint8)
     pixels, each = int(np.prod(shape)) * 4, int(np.prod(shape)) * 4 + shape[0] * 8
     batches = []
@@ -42,8 +40,15 @@ def main(case, directory, form):
         part = raw[i * each : (i + 1) * each]
         x = torch.from_numpy(part[:pixels].view("<f4").reshape(shape).copy())
         batches.append((x, torch.from_numpy(part[pixels:].view("<i8").copy())))
-    if form == "float64":
-        network, batches = network.double(), [(x.double(), y) for x, y in batches]
+    return batches
+
+
+def main(case, directory, form):
+    base = resident_mb()
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
+    kind, _ = CASES[case]
+    network = kind(read(f"{directory}/{case}.safetensors")).train()
+    batches = read_batches(case, directory)
     if form == "channels_last":
         network = network.to(memory_format=torch.channels_last)
         batches = [(x.to(memory_format=torch.channels_last), y) for x, y in batches]
@@ -57,7 +62,7 @@ def main(case, directory, form):
     step = 0
     print("ready", base, flush=True)
     for line in sys.stdin:
-        count, losses = int(line), []
+        count = int(line)
         wall, cpu = time.perf_counter(), processor_ms()
         for _ in range(count):
             x, y = batches[step % BATCHES]
@@ -65,10 +70,10 @@ def main(case, directory, form):
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-            losses.append(loss.detach())
             step += 1
+        loss.item()
         wall, cpu = (time.perf_counter() - wall) * 1e3 / count, (processor_ms() - cpu) / count
-        print(f"{wall:.4f} {cpu:.4f}", *[loss.item() for loss in losses], flush=True)
+        print(f"{wall:.4f} {cpu:.4f}", flush=True)
 
 
 if __name__ == "__main__":
