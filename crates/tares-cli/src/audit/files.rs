@@ -7,9 +7,10 @@ use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::plain;
 use serde::Serialize;
 use std::path::Path;
+use tares_core::audit::{Evidence, Suspect};
 use tares_core::estimate::Caution;
 use tares_core::{Dataset, Label};
-use tares_data::label_tables::{self, SuspectLine};
+use tares_data::label_tables;
 
 /// Above this many rows the full list of labels is an NPY array: a table of them would be read by nobody.
 const MOST_TABLE_ROWS: usize = 5_000_000;
@@ -44,72 +45,14 @@ impl Names<'_> {
         self.data.is_some_and(Dataset::has_ids)
     }
 
+    /// Why a label is suspected, in words that are safe for a terminal.
+    pub fn reason(&self, suspect: &Suspect) -> String {
+        suspect.reason(|label| plain(&self.class(label)).into_owned())
+    }
+
     /// All class names.
     pub fn all(&self) -> Vec<String> {
         (0..self.classes as Label).map(|label| self.class(label)).collect()
-    }
-}
-
-/// A suspect with its reason.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Finding {
-    /// Row of the data.
-    pub index: usize,
-    /// Its label.
-    pub given: Label,
-    /// What it should probably be.
-    pub suggested: Label,
-    /// Quality of the given label, 0 (certainly wrong) to 1.
-    pub score: f64,
-    /// Why.
-    pub reason: Reason,
-}
-
-/// Why a label is suspected.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Reason {
-    /// What the classifier says.
-    Probabilities {
-        /// Its probability of the given label.
-        given: f64,
-        /// Its probability of the suggested one.
-        suggested: f64,
-    },
-    /// What the training history says.
-    Margin {
-        /// The mean margin over epochs.
-        mean: f64,
-        /// How often the curriculum kept the row …
-        kept: f64,
-        /// … of how many times.
-        seen: f64,
-    },
-}
-
-impl Finding {
-    /// The reason in words.
-    pub fn reason(&self, names: Names<'_>) -> String {
-        match self.reason {
-            Reason::Probabilities { given, suggested } => format!(
-                "classifier says {} {:.1} % and {} {:.1} %",
-                plain(&names.class(self.suggested)),
-                100.0 * suggested,
-                plain(&names.class(self.given)),
-                100.0 * given
-            ),
-            Reason::Margin { mean, kept, seen } => {
-                format!("mean margin {mean:.2} over training; kept {kept} of {seen} times")
-            }
-        }
-    }
-
-    fn line(&self) -> SuspectLine {
-        let (given_probability, suggested_probability) = match self.reason {
-            Reason::Probabilities { given, suggested } => (given, suggested),
-            Reason::Margin { .. } => (f64::NAN, f64::NAN),
-        };
-        let Self { index, given, suggested, score, .. } = *self;
-        SuspectLine { index, given, suggested, score, given_probability, suggested_probability }
     }
 }
 
@@ -204,26 +147,26 @@ pub fn sentences(cautions: &[Caution], names: Names<'_>) -> Vec<String> {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_suspects(path: &Path, names: Names<'_>, findings: &[Finding]) -> Outcome<()> {
+pub fn write_suspects(path: &Path, names: Names<'_>, suspects: &[Suspect]) -> Outcome<()> {
     let id = |index: usize| cell(&names.row(index));
     let id: Option<&(dyn Fn(usize) -> String + Sync)> = if names.has_ids() { Some(&id) } else { None };
     let classes = names.all();
     // Names that need care, and reasons of another kind, go the long way.
     let simple = classes.iter().all(|name| cell(name) == *name && plain(name) == *name);
-    if simple && findings.iter().all(|finding| matches!(finding.reason, Reason::Probabilities { .. })) {
-        return Ok(label_tables::write_suspects(path, &classes, findings.len(), &|at| findings[at].line(), id)?);
+    if simple && suspects.iter().all(|suspect| matches!(suspect.evidence, Evidence::Probabilities { .. })) {
+        return Ok(label_tables::write_suspects(path, &classes, suspects, id)?);
     }
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut write = |fields: [&str; 6]| writer.write_record(fields).map_err(Failure::new);
     write(["index", "id", "given", "suggested", "score", "reason"])?;
-    for finding in findings {
+    for suspect in suspects {
         write([
-            &finding.index.to_string(),
-            &csv_text(&names.row(finding.index)),
-            &csv_text(&names.class(finding.given)),
-            &csv_text(&names.class(finding.suggested)),
-            &format!("{:.6}", finding.score),
-            &finding.reason(names),
+            &suspect.index.to_string(),
+            &csv_text(&names.row(suspect.index)),
+            &csv_text(&names.class(suspect.given)),
+            &csv_text(&names.class(suspect.suggested)),
+            &format!("{:.6}", suspect.score),
+            &names.reason(suspect),
         ])?;
     }
     write_whole(path, &writer.into_inner().map_err(Failure::new)?)
@@ -238,10 +181,10 @@ pub fn write_labels(
     directory: &Path,
     names: Names<'_>,
     given: &[Label],
-    findings: &[Finding],
+    suspects: &[Suspect],
 ) -> Outcome<&'static str> {
     let mut suggested = given.to_vec();
-    findings.iter().for_each(|finding| suggested[finding.index] = finding.suggested);
+    suspects.iter().for_each(|suspect| suggested[suspect.index] = suspect.suggested);
     if given.len() > MOST_TABLE_ROWS {
         tares_data::npy::write_labels(&directory.join("labels-suggested.npy"), &suggested)?;
         return Ok("labels-suggested.npy");

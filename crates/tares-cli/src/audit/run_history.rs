@@ -1,6 +1,6 @@
 //! A finished run, looked at for wrong labels: the margins of its training history.
 
-use crate::audit::files::{ClassSummary, Finding, Reason, Summary};
+use crate::audit::files::{ClassSummary, Summary};
 use crate::command::source;
 use crate::record::RunRecord;
 use crate::run::spec::{self, Spec};
@@ -8,6 +8,7 @@ use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::{Screen, plain};
 use std::path::{Path, PathBuf};
 use tares_core::audit::score::margin_scores;
+use tares_core::audit::{Evidence, Suspect};
 use tares_core::estimate::Caution;
 use tares_core::estimate::margins::from_margins;
 use tares_core::{Dataset, Label};
@@ -69,20 +70,25 @@ impl RunHistory {
     ///
     /// # Errors
     /// Margins that are not finite, or too few of them.
-    pub fn judge(&self) -> Outcome<(Vec<Finding>, Summary, Vec<f64>)> {
+    pub fn judge(&self) -> Outcome<(Vec<Suspect>, Summary, Vec<f64>)> {
         let estimate = from_margins(&self.margins)?;
         let scores = margin_scores(&self.margins)?;
         let suspicious = |row: &usize| estimate.wrong[*row] >= 0.5 && self.predicted[*row] != self.given[*row];
         let mut rows: Vec<usize> = (0..self.given.len()).filter(suspicious).collect();
         rows.sort_by(|&a, &b| self.margins[a].total_cmp(&self.margins[b]).then(a.cmp(&b)));
-        let findings: Vec<Finding> = rows
+        let suspects: Vec<Suspect> = rows
             .into_iter()
-            .map(|index| Finding {
+            .map(|index| Suspect {
                 index,
                 given: self.given[index],
                 suggested: self.predicted[index],
                 score: scores[index],
-                reason: Reason::Margin { mean: self.margins[index], kept: self.kept[index], seen: self.seen[index] },
+                evidence: Evidence::Training {
+                    confidence: None,
+                    mean_margin: self.margins[index],
+                    kept: self.kept[index] as u32,
+                    seen: self.seen[index] as u32,
+                },
             })
             .collect();
         let k = self.classes.len();
@@ -96,9 +102,9 @@ impl RunHistory {
             counts[given as usize][given as usize] += 1.0 - wrong;
             counts[self.predicted[index] as usize][given as usize] += wrong;
         }
-        for finding in &findings {
-            per_class[finding.given as usize].suspects += 1;
-            per_class[finding.suggested as usize].missing += 1;
+        for suspect in &suspects {
+            per_class[suspect.given as usize].suspects += 1;
+            per_class[suspect.suggested as usize].missing += 1;
         }
         for (class, row) in counts.iter_mut().enumerate() {
             let total: f64 = row.iter().sum();
@@ -116,7 +122,7 @@ impl RunHistory {
             noise_rate: estimate.rate,
             noise_rate_band: estimate.interval,
             transition: counts,
-            suspects: findings.len(),
+            suspects: suspects.len(),
             per_class,
             warnings: emptied
                 .iter()
@@ -125,7 +131,7 @@ impl RunHistory {
             neighbours: None,
             against_truth: None,
         };
-        Ok((findings, summary, scores))
+        Ok((suspects, summary, scores))
     }
 
     /// The rows themselves, to show them.

@@ -4,8 +4,8 @@ use super::Exit;
 use super::plan::Training;
 use super::source::{Reading, load};
 use crate::audit::files::{
-    AgainstTruth, ClassSummary, Finding, Names, NeighbourSummary, Reason, Summary, digits_apart, sentences,
-    write_labels, write_summary, write_suspects,
+    AgainstTruth, ClassSummary, Names, NeighbourSummary, Summary, digits_apart, sentences, write_labels, write_summary,
+    write_suspects,
 };
 use crate::audit::run_history::RunHistory;
 use crate::files::{create_directory, write_whole};
@@ -17,7 +17,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::evaluate::cross_validated_probabilities;
 use tares::{Control, Method, Network, Plan};
-use tares_core::audit::{Audited, Score, audit_ranked};
+use tares_core::audit::{Audited, Score, Suspect, audit_ranked};
 use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatrix, neighbours};
 use tares_core::metric::{Retrieval, auroc, average_precision};
 use tares_core::{Dataset, Fingerprint, Label, Shape};
@@ -118,20 +118,20 @@ impl Audit {
         create_directory(&out)?;
         let names = rows.names(report.summary.classes.len());
         let tables = || {
-            write_suspects(&out.join("suspects.csv"), names, &report.findings)?;
-            write_labels(&out, names, &rows.given, &report.findings)
+            write_suspects(&out.join("suspects.csv"), names, &report.suspects)?;
+            write_labels(&out, names, &rows.given, &report.suspects)
         };
         let page = || {
             write_summary(&out.join("summary.json"), &report.summary)?;
-            let shown = rows.shown(&report.findings, self.gallery)?;
-            let key = key(&rows.given, &report.findings);
+            let shown = rows.shown(&report.suspects, self.gallery)?;
+            let key = key(&rows.given, &report.suspects);
             let page = audit_page(&report.summary, &shown, rows.apply.as_deref(), &key)?;
             write_whole(&out.join("audit.html"), page.as_bytes())
         };
         let (page, labels) = rayon::join(page, tables);
         page?;
         print(&report.summary, &out, labels?, screen)?;
-        Ok(if report.findings.is_empty() || self.exit_zero { Exit::Fine } else { Exit::Findings })
+        Ok(if report.suspects.is_empty() || self.exit_zero { Exit::Fine } else { Exit::Findings })
     }
 
     fn default_out(&self) -> PathBuf {
@@ -209,7 +209,7 @@ impl Audit {
 
     fn of_run(&self, place: &str, screen: &Screen) -> Outcome<(Report, Rows)> {
         let history = RunHistory::read(Path::new(place))?;
-        let (findings, summary, scores) = history.judge()?;
+        let (suspects, summary, scores) = history.judge()?;
         let data = match history.load(screen) {
             Ok(loaded) => Some(loaded),
             Err(failure) => {
@@ -220,7 +220,7 @@ impl Audit {
         let (given, truth, classes) = (history.given.clone(), history.truth.clone(), summary.classes.clone());
         let mut rows = Rows { data, given, truth, classes, apply: None };
         self.read_truth(&mut rows)?;
-        let mut report = Report { summary, findings };
+        let mut report = Report { summary, suspects };
         report.compare(&rows, || Ok(scores))?;
         Ok((report, rows))
     }
@@ -351,23 +351,23 @@ impl Rows {
         Names { data: self.data.as_ref().map(|(data, _)| data), listed: &self.classes, classes }
     }
 
-    fn shown(&self, findings: &[Finding], most: usize) -> Outcome<Vec<Shown>> {
+    fn shown(&self, suspects: &[Suspect], most: usize) -> Outcome<Vec<Shown>> {
         let names = self.names(0);
-        findings
+        suspects
             .iter()
             .take(most)
-            .map(|finding| {
+            .map(|suspect| {
                 let (picture, values) = match &self.data {
-                    Some((data, reading)) => samples::look(data, finding.index, reading)?,
+                    Some((data, reading)) => samples::look(data, suspect.index, reading)?,
                     None => (None, Vec::new()),
                 };
                 Ok(Shown {
-                    index: finding.index,
-                    id: names.row(finding.index),
-                    given: finding.given,
-                    suggested: finding.suggested,
-                    score: finding.score,
-                    reason: finding.reason(names),
+                    index: suspect.index,
+                    id: names.row(suspect.index),
+                    given: suspect.given,
+                    suggested: suspect.suggested,
+                    score: suspect.score,
+                    reason: names.reason(suspect),
                     picture,
                     values,
                 })
@@ -379,25 +379,11 @@ impl Rows {
 /// The numbers of an audit, before they are written.
 struct Report {
     summary: Summary,
-    findings: Vec<Finding>,
+    suspects: Vec<Suspect>,
 }
 
 impl Report {
     fn of(audited: &Audited, names: Names<'_>, method: Detector, origin: String) -> Self {
-        let findings: Vec<Finding> = audited
-            .suspects
-            .iter()
-            .map(|suspect| Finding {
-                index: suspect.index,
-                given: suspect.given,
-                suggested: suspect.suggested,
-                score: suspect.score,
-                reason: Reason::Probabilities {
-                    given: suspect.given_probability,
-                    suggested: suspect.suggested_probability,
-                },
-            })
-            .collect();
         let per_class = audited.per_class.iter().enumerate().map(|(class, quality)| ClassSummary {
             class: names.class(class as Label),
             rows: quality.rows,
@@ -412,24 +398,24 @@ impl Report {
             noise_rate: audited.estimate.rate,
             noise_rate_band: audited.estimate.interval,
             transition: audited.estimate.transition.rows().iter().map(|row| rounded(row)).collect(),
-            suspects: findings.len(),
+            suspects: audited.suspects.len(),
             per_class: per_class.collect(),
             warnings: sentences(&audited.cautions(), names),
             neighbours: None,
             against_truth: None,
         };
-        Self { summary, findings }
+        Self { summary, suspects: audited.suspects.clone() }
     }
 
     /// Precision and the rest, if the truth is known. `scores` gives the quality of every label.
     fn compare(&mut self, rows: &Rows, scores: impl FnOnce() -> Outcome<Vec<f64>>) -> Outcome<()> {
         let Some(truth) = &rows.truth else { return Ok(()) };
         let wrong: Vec<bool> = rows.given.iter().zip(truth).map(|(given, truth)| given != truth).collect();
-        let positions: Vec<u32> = self.findings.iter().map(|finding| finding.index as u32).collect();
+        let positions: Vec<u32> = self.suspects.iter().map(|suspect| suspect.index as u32).collect();
         let retrieval = Retrieval::new(&positions, &wrong)?;
         let badness: Vec<f64> = scores()?.into_iter().map(|score| -score).collect();
-        let found: Vec<&Finding> = self.findings.iter().filter(|finding| wrong[finding.index]).collect();
-        let right = found.iter().filter(|finding| finding.suggested == truth[finding.index]).count();
+        let found: Vec<&Suspect> = self.suspects.iter().filter(|suspect| wrong[suspect.index]).collect();
+        let right = found.iter().filter(|suspect| suspect.suggested == truth[suspect.index]).count();
         self.summary.against_truth = Some(AgainstTruth {
             wrong: retrieval.wanted,
             noise_rate: retrieval.wanted as f64 / wrong.len() as f64,
@@ -451,8 +437,8 @@ fn rounded(row: &[f64]) -> Vec<f64> {
 }
 
 /// Tells audits apart in the browser: the same labels and suspects give the same key.
-fn key(given: &[Label], findings: &[Finding]) -> String {
-    let words = given.iter().map(|&label| u64::from(label)).chain(findings.iter().map(|finding| finding.index as u64));
+fn key(given: &[Label], suspects: &[Suspect]) -> String {
+    let words = given.iter().map(|&label| u64::from(label)).chain(suspects.iter().map(|suspect| suspect.index as u64));
     format!("{:016x}", words.fold(Fingerprint::default(), Fingerprint::with).value())
 }
 

@@ -6,6 +6,7 @@ use crate::ui::failure::Outcome;
 use std::path::Path;
 use tares::network::AnyNetwork;
 use tares::{Fitted, evaluate};
+use tares_core::audit::{Evidence, Suspect};
 use tares_core::{Dataset, Label, Row, Shape};
 use tares_data::{OutTable, Preparation, Rule};
 
@@ -27,21 +28,6 @@ pub struct Samples {
     last_loss: Vec<f32>,
     ids: Vec<String>,
     truth: Option<Vec<Label>>,
-}
-
-/// A training sample whose label looks wrong.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Suspect {
-    /// Row of the training data.
-    pub index: usize,
-    /// The label it came with.
-    pub given: Label,
-    /// The label the network prefers.
-    pub suggested: Label,
-    /// The network's probability of the given label: small is suspicious.
-    pub score: f64,
-    /// Why, in words.
-    pub reason: String,
 }
 
 impl Samples {
@@ -87,13 +73,12 @@ impl Samples {
             given: self.given[row],
             suggested: self.predicted[row],
             score: f64::from(self.given_probability[row]),
-            reason: format!(
-                "answer {:.1} % sure; kept {} of {} times; mean margin {:.2}",
-                100.0 * self.predicted_probability[row],
-                self.times_kept[row],
-                self.times_seen[row],
-                self.mean_margin[row]
-            ),
+            evidence: Evidence::Training {
+                confidence: Some(f64::from(self.predicted_probability[row])),
+                mean_margin: self.mean_margin[row],
+                kept: self.times_kept[row],
+                seen: self.times_seen[row],
+            },
         };
         rows.into_iter().map(suspect).collect()
     }
@@ -137,7 +122,7 @@ pub fn suspects_csv(train: &Dataset, suspects: &[Suspect]) -> Outcome<String> {
             &name(suspect.given),
             &name(suspect.suggested),
             &format!("{:.6}", suspect.score),
-            &suspect.reason,
+            &suspect.reason(|label| train.class_names()[label as usize].clone()),
         ])?;
     }
     let bytes = writer.into_inner().map_err(crate::ui::failure::Failure::new)?;

@@ -4,9 +4,11 @@
 //! on. They are read in a fixed number of passes; memory grows with K² and the number of suspects, not with N · K.
 
 pub mod score;
+mod suspect;
 
 pub use score::Score;
 use score::Scorer;
+pub use suspect::{Evidence, Suspect};
 
 use crate::dataset::Label;
 use crate::error::Result;
@@ -17,23 +19,6 @@ use crate::estimate::probabilities::sealed::{AnyWidth, Erase};
 use crate::estimate::probabilities::{Number, Probabilities};
 use crate::estimate::{Caution, ConfidentJoint, Detector, Estimate, Overview, Posterior};
 use rayon::prelude::*;
-
-/// A label that is probably wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Suspect {
-    /// Row of the data set.
-    pub index: usize,
-    /// Its label.
-    pub given: Label,
-    /// What it should probably be.
-    pub suggested: Label,
-    /// Quality of the given label, 0 (certainly wrong) to 1.
-    pub score: f64,
-    /// The classifier's probability of the given label.
-    pub given_probability: f64,
-    /// The classifier's probability of the suggested one.
-    pub suggested_probability: f64,
-}
 
 /// How good the labels of one class are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -225,8 +210,9 @@ fn by_argmax<P: Probabilities + ?Sized>(
 }
 
 fn suspect<R: Number>(index: usize, given: Label, suggested: Label, score: f64, row: &[R]) -> Suspect {
-    let (given_probability, suggested_probability) = (row[given as usize].into(), row[suggested as usize].into());
-    Suspect { index, given, suggested, score, given_probability, suggested_probability }
+    let evidence =
+        Evidence::Probabilities { given: row[given as usize].into(), suggested: row[suggested as usize].into() };
+    Suspect { index, given, suggested, score, evidence }
 }
 
 fn per_class(overview: &Overview, suspects: &[Suspect]) -> Vec<ClassQuality> {

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
+use tares_core::audit::{Evidence, Suspect};
 
 /// Lines that one thread puts together at a time.
 const STEP: usize = 1 << 12;
@@ -49,58 +50,45 @@ pub fn write_labels(
     })
 }
 
-/// One line of [`write_suspects`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SuspectLine {
-    /// Row of the data.
-    pub index: usize,
-    /// Its label.
-    pub given: u32,
-    /// What it should probably be.
-    pub suggested: u32,
-    /// Quality of the given label, 0 to 1.
-    pub score: f64,
-    /// The classifier's probability of the given label.
-    pub given_probability: f64,
-    /// The classifier's probability of the suggested label.
-    pub suggested_probability: f64,
-}
-
-/// `index,id,given,suggested,score,reason` of `count` suspects, in their order. `classes` are cells that need no quotes.
+/// `index,id,given,suggested,score,reason` of suspects, in their order. `classes` are cells that need no quotes; evidence that
+/// is not probabilities leaves the reason empty.
 ///
 /// # Errors
 /// The file cannot be written.
 pub fn write_suspects(
     path: &Path,
     classes: &[String],
-    count: usize,
-    line: &(dyn Fn(usize) -> SuspectLine + Sync),
+    suspects: &[Suspect],
     id: Option<&(dyn Fn(usize) -> String + Sync)>,
 ) -> Result<()> {
     let pieces = |before: &str, after: &str| -> Vec<Piece> {
         classes.iter().map(|class| Piece::new(&format!("{before}{class}{after}"))).collect()
     };
     let (cells, says, and) = (pieces(",", ""), pieces(",classifier says ", " "), pieces(" % and ", " "));
-    write_lines(path, b"index,id,given,suggested,score,reason\n", count, &|rows, text| {
-        for line in rows.map(line) {
-            let (given, suggested) = (line.given as usize, line.suggested as usize);
-            let number = Short::number(line.index as u64);
+    write_lines(path, b"index,id,given,suggested,score,reason\n", suspects.len(), &|rows, text| {
+        for suspect in &suspects[rows] {
+            let (given, suggested) = (suspect.given as usize, suspect.suggested as usize);
+            let number = Short::number(suspect.index as u64);
             match id {
                 Some(id) => {
                     number.push_to(text);
                     text.push(b',');
-                    text.extend_from_slice(id(line.index).as_bytes());
+                    text.extend_from_slice(id(suspect.index).as_bytes());
                 }
                 None => number.push_twice_to(text),
             }
             cells[given].push_to(text);
             cells[suggested].push_to(text);
             text.push(b',');
-            push_decimal::<6>(text, line.score);
+            push_decimal::<6>(text, suspect.score);
+            let Evidence::Probabilities { given: own, suggested: other } = suspect.evidence else {
+                text.extend_from_slice(b",\n");
+                continue;
+            };
             says[suggested].push_to(text);
-            push_decimal::<1>(text, 100.0 * line.suggested_probability);
+            push_decimal::<1>(text, 100.0 * other);
             and[given].push_to(text);
-            push_decimal::<1>(text, 100.0 * line.given_probability);
+            push_decimal::<1>(text, 100.0 * own);
             text.extend_from_slice(b" %\n");
         }
     })
@@ -294,15 +282,9 @@ mod tests {
                 assert_eq!(lines.next(), None);
             }
         }
-        let line = SuspectLine {
-            index: 7,
-            given: 0,
-            suggested: 0,
-            score: 0.25,
-            given_probability: 0.0312,
-            suggested_probability: 0.9,
-        };
-        write_suspects(&path, &classes, 1, &|_| line, Some(&|index| format!("row {index}"))).unwrap();
+        let evidence = Evidence::Probabilities { given: 0.0312, suggested: 0.9 };
+        let suspects = [Suspect { index: 7, given: 0, suggested: 0, score: 0.25, evidence }];
+        write_suspects(&path, &classes, &suspects, Some(&|index| format!("row {index}"))).unwrap();
         assert_eq!(
             std::fs::read_to_string(&path).unwrap(),
             "index,id,given,suggested,score,reason\n7,row 7,cat,cat,0.250000,classifier says cat 90.0 % and cat 3.1 %\n"
