@@ -133,7 +133,7 @@ fn labels_are_names_of_columns_numbers_of_columns_or_classes_of_their_own() {
         agree(&labels, &labels_path, &open(path)).map_err(|error| error.to_string())
     };
     let agreed = |classes: &[&str], given: &[u32]| Ok(Agreed { classes: owned(classes), given: given.to_vec() });
-    assert_eq!(said("label\ncat\ndog\ndog\ncat\n", &named), agreed(&["dog", "cat", "cow"], &[1, 0, 0, 1]));
+    assert_eq!(said("label\ncat\ndog\ndog\ncat\n", &named), agreed(&["cat", "cow", "dog"], &[0, 2, 2, 0]));
     assert_eq!(said("label\n0\n1\n2\n0\n", &named), agreed(&["dog", "cat", "cow"], &[0, 1, 2, 0]));
     assert_eq!(said("label\n0\n1\n2\n0\n", &nameless), agreed(&["0", "1", "2"], &[0, 1, 2, 0]));
     assert_eq!(said("label\ncow\ncat\ndog\ncat\n", &nameless), agreed(&["cat", "cow", "dog"], &[1, 0, 2, 0]));

@@ -1,5 +1,6 @@
 //! Which labels are which columns, when nothing but the two files says so.
 
+use super::label_list::sort_classes;
 use super::{ClassColumns, LabelList, ProbabilitySource};
 use crate::error::{DataError, Place, Result};
 use std::path::Path;
@@ -30,7 +31,9 @@ pub fn agree(labels: &LabelList, labels_path: &Path, source: &ProbabilitySource)
         let names: Vec<String> = names.iter().map(|name| name.trim().to_owned()).collect();
         // Named columns, all labels among them: the file says what the classes are, also those no row has.
         if used.iter().all(|label| names.contains(label)) {
-            let classes = names.iter().filter(|name| !is_aside(name, &used)).cloned().collect::<Vec<_>>();
+            // In their usual order, so that the order of the columns changes nothing.
+            let mut classes: Vec<String> = names.into_iter().filter(|name| !is_aside(name, &used)).collect();
+            sort_classes(&mut classes);
             return labelled(labels, labels_path, classes);
         }
         let as_counted = ClassColumns::find(&names, &counted).is_ok_and(|found| found.by_name);

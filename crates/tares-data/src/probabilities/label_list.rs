@@ -42,12 +42,7 @@ impl LabelList {
             }
             Self::Names { levels, .. } => {
                 let mut names = levels.clone();
-                names.sort_by(|a, b| match (a.parse::<f64>(), b.parse::<f64>()) {
-                    (Ok(x), Ok(y)) => x.total_cmp(&y).then_with(|| a.cmp(b)),
-                    (Ok(_), Err(_)) => std::cmp::Ordering::Less,
-                    (Err(_), Ok(_)) => std::cmp::Ordering::Greater,
-                    (Err(_), Err(_)) => a.cmp(b),
-                });
+                sort_classes(&mut names);
                 names
             }
         }
@@ -90,6 +85,16 @@ impl LabelList {
             }
         }
     }
+}
+
+/// The usual order of classes: numbers by size, then words by alphabet.
+pub(super) fn sort_classes(names: &mut [String]) {
+    names.sort_by(|a, b| match (a.parse::<f64>(), b.parse::<f64>()) {
+        (Ok(x), Ok(y)) => x.total_cmp(&y).then_with(|| a.cmp(b)),
+        (Ok(_), Err(_)) => std::cmp::Ordering::Less,
+        (Err(_), Ok(_)) => std::cmp::Ordering::Greater,
+        (Err(_), Err(_)) => a.cmp(b),
+    });
 }
 
 #[cfg(test)]
