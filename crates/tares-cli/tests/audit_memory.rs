@@ -4,7 +4,7 @@
 
 mod program;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
@@ -30,32 +30,13 @@ fn arrays(folder: &Path, rows: usize, descr: &str) {
     }
 }
 
-/// Peak resident kilobytes of `tares audit`, as the shell that started it is told.
+/// Peak resident kilobytes of `tares audit`.
 fn peak(folder: &Path) -> u64 {
-    let mut child = program::command(&[
-        "audit",
-        "--labels",
-        folder.join("y.npy").to_str().unwrap(),
-        "--probs",
-        folder.join("p.npy").to_str().unwrap(),
-        "--out",
-        folder.join("out").to_str().unwrap(),
-        "--exit-zero",
-        "--quiet",
-    ])
-    .stdout(std::process::Stdio::null())
-    .spawn()
-    .unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    while child.try_wait().unwrap().is_none() {
-        let said = fs::read_to_string(&status).unwrap_or_default();
-        let line = said.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-        peak = peak.max(kilobytes.unwrap_or(0));
-        std::thread::yield_now();
-    }
-    assert!(child.wait().unwrap().success());
+    let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let (labels, probs, out) = (file("y.npy"), file("p.npy"), file("out"));
+    let arguments = ["audit", "--labels", &labels, "--probs", &probs, "--out", &out, "--exit-zero", "--quiet"];
+    let (code, peak) = program::peak(program::command(&arguments));
+    assert_eq!(code, Some(0));
     peak
 }
 

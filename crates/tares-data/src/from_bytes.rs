@@ -101,7 +101,7 @@ impl Reader {
                 Ok(1)
             }
             Self::Archive => {
-                let tree = Tree::archive(input(bytes)?)?;
+                let tree = Tree::archive(input(bytes)?, folder::wanted)?;
                 Ok(folder::read(tree, false, &options, None, &mut |_| {})?.train.labels.len())
             }
         }

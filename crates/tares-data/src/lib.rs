@@ -26,10 +26,12 @@ pub use image::{Pictures, open_set};
 pub use io::Input;
 pub use io::atomic::write as write_file;
 pub use load::{LoadOptions, Loaded, NewRows, Progress, Stage, inspect, load, load_with};
+#[doc(hidden)]
+pub use source::download::download_within;
 pub use source::download::{Remote, download, sha256_of};
 pub use source::fetch::fetch;
 pub use source::locate::{cache_dir, locate, places};
 pub use source::recognise::recognise;
 pub use source::{Builtin, ClassFound, ColumnFound, Format, Found, Origin, Source};
 pub use table::rules::{ColumnRule, MOST_LEVELS, Preparation, RowShape, Rule, TableRules};
-pub use write::{Cells, OutTable, TableFormat, suspects as label_tables, write_relabelled};
+pub use write::{Cells, OutTable, TableFormat, cell, suspects as label_tables, write_relabelled};

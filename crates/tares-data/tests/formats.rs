@@ -335,10 +335,17 @@ fn other_columns_of_a_relabelled_parquet_are_the_same_cells() {
 }
 
 #[test]
-fn a_folder_of_pictures_is_not_relabelled_in_place() {
+fn a_folder_of_pictures_is_relabelled_beside_itself_never_in_place() {
     let loaded = read(&file("folder"), &plain());
-    let error = write_relabelled(&loaded, &loaded.train, Path::new("never")).unwrap_err().to_string();
-    assert!(error.contains("write the labels as a table"), "{error}");
+    let error = write_relabelled(&loaded, &loaded.train, &file("folder")).unwrap_err().to_string();
+    assert!(error.contains("is the data itself: write into another folder"), "{error}");
+    let place = tempfile::tempdir().unwrap();
+    let out = place.path().join("copy");
+    let written = write_relabelled(&loaded, &loaded.train, &out).unwrap();
+    assert!(written.iter().all(|path| path.starts_with(&out) && path.is_file()));
+    let copy = read(&out, &plain());
+    assert_eq!((copy.train.given(), copy.train.len()), (loaded.train.given(), loaded.train.len()));
+    assert_eq!(copy.found.classes, loaded.found.classes);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tares_data::{DataError, Progress, Remote, download};
+use tares_data::{DataError, Progress, Remote, download, download_within};
 
 /// What the server does with a request: its number (from 0) and the first byte asked for are known.
 #[derive(Clone, Copy)]
@@ -28,6 +28,11 @@ enum Manner {
     Status(u16),
     /// Takes its time.
     Slow,
+    /// Stays silent after so many bytes, the first so many times, and keeps the connection.
+    Stalls {
+        after: usize,
+        times: usize,
+    },
 }
 
 struct Server {
@@ -81,6 +86,13 @@ fn answer(mut stream: TcpStream, content: &[u8], manner: Manner, asked: &Mutex<V
     write!(stream, "HTTP/1.1 {status} x\r\nContent-Length: {}\r\n{range}Connection: close\r\n\r\n", body.len())?;
     match manner {
         Manner::Cuts { after, times } if number < times => stream.write_all(&body[..after.min(body.len())]),
+        Manner::Stalls { after, times } if number < times => {
+            stream.write_all(&body[..after.min(body.len())])?;
+            stream.flush()?;
+            // Open until the test process ends.
+            std::mem::forget(stream);
+            Ok(())
+        }
         _ => stream.write_all(&body),
     }
 }
@@ -99,7 +111,7 @@ fn fetch(manner: Manner, path: &Path) -> (Result<(), DataError>, Server, Vec<Pro
     let mut told = Vec::new();
     let sha256 = hash(&content());
     let remote = Remote { urls: &[&server.url], sha256: &sha256, bytes: content().len() as u64 };
-    let outcome = download(remote, path, &mut |progress| told.push(progress));
+    let outcome = download_within(remote, path, Duration::from_millis(1500), &mut |progress| told.push(progress));
     (outcome, server, told)
 }
 
@@ -141,6 +153,27 @@ fn a_connection_that_always_breaks_keeps_what_came_for_the_next_call() {
     outcome.unwrap();
     assert_eq!(*server.asked.lock().unwrap(), [40_000]);
     assert_eq!(std::fs::read(&path).unwrap(), content());
+}
+
+#[test]
+fn a_connection_that_falls_silent_is_taken_up_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.bin");
+    let (outcome, server, _) = fetch(Manner::Stalls { after: 100_000, times: 1 }, &path);
+    outcome.unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), content());
+    assert_eq!(*server.asked.lock().unwrap(), [0, 100_000]);
+}
+
+#[test]
+fn a_download_that_stalls_for_good_ends_with_an_error_and_keeps_what_came() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.bin");
+    let (outcome, _, _) = fetch(Manner::Stalls { after: 10_000, times: 99 }, &path);
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.contains("after 40000 of 300000 bytes (the next attempt goes on there)"), "{error}");
+    assert!(error.contains("timeout"), "{error}");
+    assert_eq!(std::fs::metadata(folder.path().join("file.bin.part")).unwrap().len(), 40_000);
 }
 
 #[test]

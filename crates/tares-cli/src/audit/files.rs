@@ -2,14 +2,14 @@
 
 use crate::files::write_whole;
 use crate::json::to_json;
-use crate::report::escape::csv_text;
-use crate::ui::failure::{Failure, Outcome};
+use crate::ui::failure::Outcome;
 use crate::ui::terminal::plain;
 use serde::Serialize;
 use std::path::Path;
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::estimate::Caution;
 use tares_core::{Dataset, Label};
+use tares_data::cell::{cell, guarded, push_line};
 use tares_data::label_tables;
 
 /// Above this many rows the full list of labels is an NPY array: a table of them would be read by nobody.
@@ -156,20 +156,22 @@ pub fn write_suspects(path: &Path, names: Names<'_>, suspects: &[Suspect]) -> Ou
     if simple && suspects.iter().all(|suspect| matches!(suspect.evidence, Evidence::Probabilities { .. })) {
         return Ok(label_tables::write_suspects(path, &classes, suspects, id)?);
     }
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut write = |fields: [&str; 6]| writer.write_record(fields).map_err(Failure::new);
-    write(["index", "id", "given", "suggested", "score", "reason"])?;
+    let mut text = String::new();
+    push_line(&mut text, ["index", "id", "given", "suggested", "score", "reason"]);
     for suspect in suspects {
-        write([
-            &suspect.index.to_string(),
-            &csv_text(&names.row(suspect.index)),
-            &csv_text(&names.class(suspect.given)),
-            &csv_text(&names.class(suspect.suggested)),
-            &format!("{:.6}", suspect.score),
-            &names.reason(suspect),
-        ])?;
+        push_line(
+            &mut text,
+            [
+                suspect.index.to_string(),
+                guarded(&names.row(suspect.index)).into_owned(),
+                guarded(&names.class(suspect.given)).into_owned(),
+                guarded(&names.class(suspect.suggested)).into_owned(),
+                format!("{:.6}", suspect.score),
+                names.reason(suspect),
+            ],
+        );
     }
-    write_whole(path, &writer.into_inner().map_err(Failure::new)?)
+    write_whole(path, text.as_bytes())
 }
 
 /// Writes the label of every row, suspects with their suggestion: `labels-suggested.csv`, or an NPY array when there are
@@ -196,15 +198,6 @@ pub fn write_labels(
     Ok("labels-suggested.csv")
 }
 
-/// A cell of a CSV file, quoted where it must be.
-fn cell(text: &str) -> String {
-    let text = csv_text(text);
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_string(),
-    }
-}
-
 /// Writes `summary.json`.
 ///
 /// # Errors
@@ -222,11 +215,5 @@ mod tests {
         assert_eq!(digits_apart(0.1, 0.2, 4), 4);
         assert_eq!(digits_apart(0.0, 4e-6, 4), 6);
         assert_eq!(digits_apart(0.0, 0.04, 1), 2);
-    }
-
-    #[test]
-    fn cells_with_commas_and_quotes_are_quoted() {
-        assert_eq!(cell("a,\"b\""), "\"a,\"\"b\"\"\"");
-        assert_eq!(cell("plain"), "plain");
     }
 }

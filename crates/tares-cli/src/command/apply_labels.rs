@@ -2,19 +2,20 @@
 
 use super::Exit;
 use super::source::{Reading, load};
-use crate::report::escape::csv_text;
 use crate::ui::failure::{Failure, Outcome};
-use crate::ui::terminal::{Screen, plain};
+use crate::ui::terminal::{Screen, json_path, plain};
 use clap::Args;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Label};
-use tares_data::{LoadOptions, Origin, write_relabelled};
+use tares_data::cell::guarded;
+use tares_data::{LoadOptions, write_relabelled};
 
 /// Put corrected labels into data
 ///
 /// Writes a copy of DATA, in its own format, with the labels of FILE: the export of audit.html, or any table with the
-/// columns `index` and `label`. Rows that FILE does not name keep their labels.
+/// columns `index` and `label`. Rows that FILE does not name keep their labels. Pictures go into the folders of their new
+/// classes; a folder that an earlier run wrote is replaced as a whole.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tares apply-labels flowers.csv labels-reviewed.csv --label species --out corrected
@@ -51,18 +52,14 @@ impl ApplyLabels {
             refuse_emptied(&loaded.train, &labels)?;
         }
         let data = loaded.train.clone().relabel(labels)?;
-        crate::files::create_directory(&self.out)?;
-        let files = match &loaded.origin {
-            Origin::Folder { root, .. } if root.is_dir() => copy_folder(root, &data, &self.out)?,
-            _ => write_relabelled(&loaded, &data, &self.out)?.len(),
-        };
+        let files = write_relabelled(&loaded, &data, &self.out)?.len();
         screen.line(format!(
             "{changed} of {} labels changed; {files} files written to {}",
             data.len(),
             plain(&self.out.display().to_string())
         ))?;
         screen.result(
-            || serde_json::json!({ "rows": data.len(), "changed": changed, "files": files, "out": self.out }),
+            || serde_json::json!({ "rows": data.len(), "changed": changed, "files": files, "out": json_path(&self.out) }),
         )?;
         Ok(Exit::Fine)
     }
@@ -95,9 +92,10 @@ fn read_changes(path: &Path, data: &Dataset) -> Outcome<HashMap<usize, Label>> {
         .or_else(|| position("suggested"))
         .ok_or_else(|| fail("no column 'label' or 'suggested'".to_owned()))?;
     let given_at = position("given");
-    let classes: HashMap<String, Label> = (data.class_names().iter().zip(0..))
-        .flat_map(|(name, label)| [(name.clone(), label), (csv_text(name), label)])
-        .collect();
+    // As they are and as tables for people show them; a name as it is counts before another one's guarded form.
+    let names = || data.class_names().iter().zip(0..);
+    let shown = names().map(|(name, label)| (guarded(name).into_owned(), label));
+    let classes: HashMap<String, Label> = shown.chain(names().map(|(name, label)| (name.clone(), label))).collect();
     let mut changes = HashMap::new();
     for (line, record) in reader.records().enumerate() {
         let place = |text: String| fail(format!("line {}: {text}", line + 2));
@@ -125,30 +123,4 @@ fn read_changes(path: &Path, data: &Dataset) -> Outcome<HashMap<usize, Label>> {
         }
     }
     Ok(changes)
-}
-
-/// Copies the pictures of a folder of class folders into the folders of their new classes.
-fn copy_folder(root: &Path, data: &Dataset, out: &Path) -> Outcome<usize> {
-    let same = |a: &Path, b: &Path| matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b);
-    if same(root, out) {
-        return Err(Failure::new(format!("{}: is the data itself", out.display())).way_out("choose another --out"));
-    }
-    let mut taken = std::collections::HashSet::new();
-    for index in 0..data.len() {
-        let id = data.id(index);
-        let name = Path::new(&id).file_name().ok_or_else(|| Failure::new(format!("{id}: has no file name")))?;
-        let class = &data.class_names()[data.given()[index] as usize];
-        let folder = out.join(class);
-        crate::files::create_directory(&folder)?;
-        // Two pictures from different classes may have the same name.
-        let mut to = folder.join(name);
-        let mut turn = 1;
-        while !taken.insert(to.clone()) {
-            turn += 1;
-            to = folder.join(format!("{turn}-{}", name.to_string_lossy()));
-        }
-        let from = root.join(&id);
-        std::fs::copy(&from, &to).map_err(|error| Failure::file(&from, "copy", &error))?;
-    }
-    Ok(data.len())
 }

@@ -12,7 +12,7 @@ use crate::files::{create_directory, write_whole};
 use crate::report::audit_page::{Shown, audit_page};
 use crate::run::samples;
 use crate::ui::failure::{Failure, Outcome};
-use crate::ui::terminal::{Screen, plain, work_bar};
+use crate::ui::terminal::{Screen, json_path, plain, work_bar};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::evaluate::cross_validated_probabilities;
@@ -474,5 +474,5 @@ fn print(summary: &Summary, out: &Path, labels: &str, screen: &Screen) -> Outcom
     for file in ["suspects.csv", labels, "summary.json", "audit.html"] {
         screen.line(plain(&out.join(file).display().to_string()))?;
     }
-    screen.result(|| serde_json::json!({ "out": out, "summary": summary }))
+    screen.result(|| serde_json::json!({ "out": json_path(out), "summary": summary }))
 }

@@ -11,7 +11,7 @@ use crate::run::spec::{self, Experiment, NoiseRate, VERSION};
 use crate::run::train::Start;
 use crate::ui::failure::Outcome;
 use crate::ui::live_table::LiveTable;
-use crate::ui::terminal::{Screen, plain};
+use crate::ui::terminal::{Screen, json_path, plain};
 use clap::Args;
 use std::path::PathBuf;
 use tares::{Method, Plan};
@@ -93,7 +93,7 @@ impl Compare {
         for file in ["summary.csv", "report.html"] {
             screen.line(plain(&self.out.join(file).display().to_string()))?;
         }
-        screen.result(|| serde_json::json!({ "out": self.out, "runs": rows }))?;
+        screen.result(|| serde_json::json!({ "out": json_path(&self.out), "runs": rows }))?;
         Ok(Exit::Fine)
     }
 

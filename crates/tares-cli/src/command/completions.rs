@@ -2,8 +2,8 @@
 
 use super::{Cli, Exit};
 use crate::ui::failure::Outcome;
+use crate::ui::terminal::print;
 use clap::{Args, CommandFactory};
-use std::io::Write;
 
 /// Print a completion script for a shell
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ impl Completions {
     pub fn run(self) -> Outcome<Exit> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "tares", &mut script);
-        std::io::stdout().lock().write_all(&script)?;
+        print(&script)?;
         Ok(Exit::Fine)
     }
 }

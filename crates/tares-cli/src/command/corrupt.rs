@@ -6,7 +6,7 @@ use crate::files::create_directory;
 use crate::record::NoiseRecord;
 use crate::run::label_noise::LabelNoise;
 use crate::ui::failure::{Failure, Outcome};
-use crate::ui::terminal::{Screen, plain};
+use crate::ui::terminal::{Screen, json_path, plain};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Realised};
@@ -72,8 +72,8 @@ impl Corrupt {
                 "realised_rate": record.realised,
                 "counts": record.matrix,
                 "classes": noisy.class_names(),
-                "files": files,
-                "truth": self.out.join("truth.csv"),
+                "files": files.iter().map(|file| json_path(file)).collect::<Vec<_>>(),
+                "truth": json_path(&self.out.join("truth.csv")),
             })
         })?;
         Ok(Exit::Fine)

@@ -3,7 +3,7 @@
 use super::Exit;
 use super::source::{Reading, load, progress_text, reading_failure};
 use crate::ui::failure::Outcome;
-use crate::ui::terminal::{FAINT, Screen, TITLE, plain, work_bar};
+use crate::ui::terminal::{FAINT, Screen, TITLE, json_path, plain, work_bar};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use tares_data::Builtin;
@@ -122,5 +122,5 @@ fn fetch(name: Builtin, data_dir: Option<PathBuf>, screen: &Screen) -> Outcome<(
     bar.finish_and_clear();
     let folder = folder.map_err(|error| reading_failure(name.name(), error))?;
     screen.line(format!("{name} is in {}", plain(&folder.display().to_string())))?;
-    screen.result(|| serde_json::json!({ "name": name.name(), "place": folder }))
+    screen.result(|| serde_json::json!({ "name": name.name(), "place": json_path(&folder) }))
 }

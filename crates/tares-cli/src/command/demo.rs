@@ -10,7 +10,7 @@ use crate::run::spec::{Experiment, Load, NoiseRate, VERSION};
 use crate::run::train::Start;
 use crate::ui::failure::Outcome;
 use crate::ui::run_bars::RunBars;
-use crate::ui::terminal::{self, Screen, plain};
+use crate::ui::terminal::{self, Screen, json_path, plain};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
@@ -81,7 +81,7 @@ impl Demo {
             screen.line(draw(&best.gallery, screen))?;
         }
         screen.line(format!("Report: {}", plain(&self.out.join("report.html").display().to_string())))?;
-        screen.result(|| serde_json::json!({ "report": self.out.join("report.html"), "runs": rows }))?;
+        screen.result(|| serde_json::json!({ "report": json_path(&self.out.join("report.html")), "runs": rows }))?;
         Ok(Exit::Fine)
     }
 }

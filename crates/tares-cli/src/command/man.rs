@@ -3,8 +3,8 @@
 use super::{Cli, Exit};
 use crate::files::{create_directory, write_whole};
 use crate::ui::failure::{Failure, Outcome};
+use crate::ui::terminal::print;
 use clap::{Args, CommandFactory};
-use std::io::Write;
 use std::path::PathBuf;
 
 /// Print the manual page, or write all of them
@@ -27,7 +27,7 @@ impl Man {
         let mut program = Cli::command();
         program.build();
         let Some(directory) = self.out else {
-            std::io::stdout().lock().write_all(&page(&program)?)?;
+            print(&page(&program)?)?;
             return Ok(Exit::Fine);
         };
         create_directory(&directory)?;

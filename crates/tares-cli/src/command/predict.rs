@@ -3,13 +3,13 @@
 use super::Exit;
 use super::source::reading_failure;
 use crate::run::model::Model;
-use crate::ui::failure::{Failure, Outcome};
-use crate::ui::terminal::{Screen, plain};
+use crate::ui::failure::Outcome;
+use crate::ui::terminal::{Screen, json_path, plain, print};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::evaluate::answers;
 use tares_core::Dataset;
-use tares_data::{LoadOptions, OutTable, TableFormat, load_with};
+use tares_data::{LoadOptions, OutTable, TableFormat, load_with, npy, write_file};
 
 /// Use a trained model on new data
 ///
@@ -47,7 +47,7 @@ impl Predict {
     /// # Errors
     /// The run has no model, the data cannot be read or has another shape, or the output cannot be written.
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
-        // The name is wrong before anything is computed, or never.
+        // Check the extension before doing any work.
         let format = self.out.as_deref().map(TableFormat::of).transpose()?;
         let model = Model::read(&self.run)?;
         let options = LoadOptions {
@@ -72,12 +72,17 @@ impl Predict {
         }
         match (&self.out, format) {
             (Some(path), Some(TableFormat::Npy)) => write_npy(path, &probabilities, model.classes.len())?,
-            (Some(path), _) => table(&rows.data, &model.classes, &predicted, &probabilities)?.write(path, true)?,
+            (Some(path), _) => {
+                table(&rows.data, &model.classes, &predicted, &probabilities, str::to_owned)?.write(path, true)?;
+            }
             (None, _) if screen.json => {}
             (None, _) => {
                 let mut bytes = Vec::new();
-                table(&rows.data, &model.classes, &predicted, &probabilities)?.write_csv(&mut bytes, true)?;
-                std::io::Write::write_all(&mut std::io::stdout().lock(), &bytes)?;
+                // For eyes: what could steer a terminal is made visible. A file has the names as they are.
+                let visible = |name: &str| plain(name).into_owned();
+                let table = table(&rows.data, &model.classes, &predicted, &probabilities, visible)?;
+                table.write_csv(&mut bytes, true)?;
+                print(&bytes)?;
             }
         }
         if let Some(path) = &self.out {
@@ -85,20 +90,33 @@ impl Predict {
         }
         let names: Vec<&String> = predicted.iter().map(|&label| &model.classes[label as usize]).collect();
         let shown = if self.out.is_some() { None } else { Some(names) };
-        screen.result(|| serde_json::json!({
-            "rows": rows.data.len(), "classes": model.classes, "accuracy": accuracy, "out": self.out, "predicted": shown,
-        }))?;
+        screen.result(|| {
+            serde_json::json!({
+                "rows": rows.data.len(),
+                "classes": model.classes,
+                "accuracy": accuracy,
+                "out": self.out.as_deref().map(json_path),
+                "predicted": shown,
+            })
+        })?;
         Ok(Exit::Fine)
     }
 }
 
-/// id, predicted class, and one column of probabilities per class.
-fn table(data: &Dataset, classes: &[String], predicted: &[u32], probabilities: &[f32]) -> Outcome<OutTable> {
+/// id, predicted class, and one column of probabilities per class. `shown` is what becomes of names.
+fn table(
+    data: &Dataset,
+    classes: &[String],
+    predicted: &[u32],
+    probabilities: &[f32],
+    shown: fn(&str) -> String,
+) -> Outcome<OutTable> {
     let k = classes.len();
+    let names: Vec<String> = classes.iter().map(|name| shown(name)).collect();
     let mut table = OutTable::new()
-        .column("id", (0..data.len()).map(|index| data.id(index)).collect::<Vec<_>>())?
-        .column("predicted", predicted.iter().map(|&label| classes[label as usize].clone()).collect::<Vec<_>>())?;
-    for (class, name) in classes.iter().enumerate() {
+        .column("id", (0..data.len()).map(|index| shown(&data.id(index))).collect::<Vec<_>>())?
+        .column("predicted", predicted.iter().map(|&label| names[label as usize].clone()).collect::<Vec<_>>())?;
+    for (class, name) in names.iter().enumerate() {
         let column: Vec<f32> = probabilities.chunks_exact(k).map(|row| row[class]).collect();
         table = table.column(&format!("p:{name}"), column)?;
     }
@@ -107,16 +125,9 @@ fn table(data: &Dataset, classes: &[String], predicted: &[u32], probabilities: &
 
 /// Probabilities as a plain rows × classes array of 32-bit floats.
 fn write_npy(path: &Path, probabilities: &[f32], classes: usize) -> Outcome<()> {
-    let rows = probabilities.len() / classes.max(1);
-    let mut header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {classes}), }}");
-    // Magic, version, length and header together fill a multiple of 64 bytes.
-    let padding = 63 - (10 + header.len()) % 64;
-    header.push_str(&" ".repeat(padding));
-    header.push('\n');
-    let length = u16::try_from(header.len()).map_err(Failure::new)?;
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend(length.to_le_bytes());
-    bytes.extend(header.as_bytes());
-    probabilities.iter().for_each(|value| bytes.extend(value.to_le_bytes()));
-    crate::files::write_whole(path, &bytes)
+    let header = npy::encode("'<f4'", &[probabilities.len() / classes.max(1), classes], &[]);
+    Ok(write_file(path, |out| {
+        out.write_all(&header)?;
+        probabilities.iter().try_for_each(|value| out.write_all(&value.to_le_bytes()))
+    })?)
 }

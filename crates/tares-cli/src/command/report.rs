@@ -4,7 +4,7 @@ use super::Exit;
 use crate::record::RunRecord;
 use crate::report::{self, summary};
 use crate::ui::failure::{Failure, Outcome};
-use crate::ui::terminal::Screen;
+use crate::ui::terminal::{Screen, json_path};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ impl Report {
         let rows = report::write_all(&out, &title, &runs)?;
         screen.line(summary::accuracy_table(&rows).text(screen))?;
         screen.line(format!("{}", out.join("report.html").display()))?;
-        screen.result(|| serde_json::json!({ "page": out.join("report.html"), "runs": rows }))?;
+        screen.result(|| serde_json::json!({ "page": json_path(&out.join("report.html")), "runs": rows }))?;
         Ok(Exit::Fine)
     }
 }

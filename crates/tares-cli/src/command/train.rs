@@ -9,7 +9,7 @@ use crate::run::label_noise::LabelNoise;
 use crate::run::spec::{self, NoiseRate, Spec, VERSION};
 use crate::run::train::{Event, Start, run};
 use crate::ui::failure::{Failure, Outcome};
-use crate::ui::terminal::{Screen, epoch_bar, plain};
+use crate::ui::terminal::{Screen, epoch_bar, json_path, plain};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::Method;
@@ -205,5 +205,5 @@ fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
     for (what, file) in [("model", "model.safetensors"), ("suspects", "suspects.csv"), ("report", "report.html")] {
         screen.line(format!("{what:<16} {}", plain(&out.join(file).display().to_string())))?;
     }
-    screen.result(|| serde_json::json!({ "run": out, "manifest": record.manifest }))
+    screen.result(|| serde_json::json!({ "run": json_path(out), "manifest": record.manifest }))
 }

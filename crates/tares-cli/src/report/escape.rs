@@ -1,4 +1,4 @@
-//! Class names, file names and cells are data, wherever they are shown.
+//! Class names, file names and cells are data, wherever they are shown. (Cells of CSV files: [`crate::files::cell`].)
 
 use crate::ui::terminal::plain;
 
@@ -20,12 +20,6 @@ pub fn html(text: &str) -> String {
         }
     }
     safe
-}
-
-/// A text cell for CSV that no spreadsheet takes for a formula: a leading `=`, `+`, `-`, `@`, tab or carriage return
-/// gets an apostrophe in front. (Quoting is the CSV writer's work.)
-pub fn csv_text(text: &str) -> String {
-    if text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) { format!("'{text}") } else { text.to_owned() }
 }
 
 /// Text for a LaTeX table.
@@ -75,13 +69,5 @@ mod tests {
         assert!(!html(HOSTILE).contains(['<', '>', '"', '\'', '\u{1b}']));
         assert!(!markdown(HOSTILE).contains("<script") && !markdown(HOSTILE).contains(")|"));
         assert!(!latex(HOSTILE).contains("\\input"));
-    }
-
-    #[test]
-    fn no_cell_is_a_formula() {
-        for cell in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"] {
-            assert!(csv_text(cell).starts_with('\''), "{cell:?}");
-        }
-        assert_eq!(csv_text("cat"), "cat");
     }
 }

@@ -64,7 +64,7 @@ pub fn csv(rows: &[Summary]) -> Outcome<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
         writer
-            .serialize(Summary { method: super::escape::csv_text(&row.method), ..row.clone() })
+            .serialize(Summary { method: crate::files::cell::guarded(&row.method).into_owned(), ..row.clone() })
             .map_err(Failure::new)?;
     }
     String::from_utf8(writer.into_inner().map_err(Failure::new)?).map_err(Failure::new)

@@ -1,6 +1,7 @@
 //! [`Table`]: mean ± std in rows and columns, the best of each column marked, as text, Markdown, LaTeX and CSV.
 
 use super::escape;
+use crate::files::cell::{guarded, push_line};
 use crate::ui::terminal::{self, Screen, plain};
 
 /// Numbers over seeds, with names for the rows and columns.
@@ -136,18 +137,18 @@ impl Table {
 
     /// CSV with full precision: one line per cell that has runs.
     pub fn csv(&self) -> String {
-        let mut writer = csv::Writer::from_writer(Vec::new());
-        let mut write = |fields: [String; 6]| writer.write_record(fields).expect("memory takes every record");
-        write([&self.corner, "column", "mean", "std", "runs", "best"].map(str::to_owned));
+        let mut text = String::new();
+        push_line(&mut text, [self.corner.as_str(), "column", "mean", "std", "runs", "best"]);
         for (r, (name, cells)) in self.rows.iter().enumerate() {
             for (c, cell) in cells.iter().enumerate().filter_map(|(c, cell)| Some((c, (*cell)?))) {
                 let std = cell.std.map_or(String::new(), |std| format!("{std:.6}"));
                 let best = u8::from(self.is_best(r, c)).to_string();
-                let (name, column) = (escape::csv_text(name), escape::csv_text(&self.columns[c]));
-                write([name, column, format!("{:.6}", cell.mean), std, cell.runs.to_string(), best]);
+                let (name, column) = (guarded(name).into_owned(), guarded(&self.columns[c]).into_owned());
+                let (mean, runs) = (format!("{:.6}", cell.mean), cell.runs.to_string());
+                push_line(&mut text, [name, column, mean, std, runs, best]);
             }
         }
-        String::from_utf8(writer.into_inner().expect("memory can be flushed")).expect("text in, text out")
+        text
     }
 }
 

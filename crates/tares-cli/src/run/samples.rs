@@ -1,6 +1,5 @@
 //! What a run learnt about every training sample, and the suspicious ones among them.
 
-use crate::report::escape::csv_text;
 use crate::report::gallery::{Card, picture};
 use crate::ui::failure::Outcome;
 use std::path::Path;
@@ -8,6 +7,7 @@ use tares::network::AnyNetwork;
 use tares::{Fitted, evaluate};
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::{Dataset, Label, Row, Shape};
+use tares_data::cell::{guarded, push_line};
 use tares_data::{OutTable, Preparation, Rule};
 
 /// How many cards a gallery has.
@@ -107,26 +107,24 @@ impl Samples {
 }
 
 /// `suspects.csv`: names instead of numbers, for people.
-///
-/// # Errors
-/// None that a person can cause.
-pub fn suspects_csv(train: &Dataset, suspects: &[Suspect]) -> Outcome<String> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut write = |fields: [&str; 6]| writer.write_record(fields).map_err(crate::ui::failure::Failure::new);
-    write(["index", "id", "given", "suggested", "score", "reason"])?;
-    let name = |label: Label| csv_text(&train.class_names()[label as usize]);
+pub fn suspects_csv(train: &Dataset, suspects: &[Suspect]) -> String {
+    let mut text = String::new();
+    push_line(&mut text, ["index", "id", "given", "suggested", "score", "reason"]);
+    let name = |label: Label| guarded(&train.class_names()[label as usize]).into_owned();
     for suspect in suspects {
-        write([
-            &suspect.index.to_string(),
-            &csv_text(&train.id(suspect.index)),
-            &name(suspect.given),
-            &name(suspect.suggested),
-            &format!("{:.6}", suspect.score),
-            &suspect.reason(|label| train.class_names()[label as usize].clone()),
-        ])?;
+        push_line(
+            &mut text,
+            [
+                suspect.index.to_string(),
+                guarded(&train.id(suspect.index)).into_owned(),
+                name(suspect.given),
+                name(suspect.suggested),
+                format!("{:.6}", suspect.score),
+                suspect.reason(|label| train.class_names()[label as usize].clone()),
+            ],
+        );
     }
-    let bytes = writer.into_inner().map_err(crate::ui::failure::Failure::new)?;
-    String::from_utf8(bytes).map_err(crate::ui::failure::Failure::new)
+    text
 }
 
 /// The first suspects with their pictures or values.

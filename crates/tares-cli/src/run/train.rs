@@ -168,7 +168,7 @@ fn finish(
     let seen = samples::Samples::of(train, fitted)?;
     seen.write_parquet(&directory.file("samples.parquet"))?;
     let suspects = seen.suspects();
-    directory.write("suspects.csv", samples::suspects_csv(train, &suspects)?.as_bytes())?;
+    directory.write("suspects.csv", samples::suspects_csv(train, &suspects).as_bytes())?;
     directory.write("gallery.json", &to_json(&samples::gallery(train, &suspects, &loaded.preparation)?)?)?;
     let confusion = match &loaded.test {
         Some(test) => confusion(test, &fitted.predictions(test)?),

@@ -17,8 +17,6 @@ pub enum Failure {
         /// What to do about it.
         way_out: Option<String>,
     },
-    /// Whoever read our output has gone (`tares … | head`): not an error.
-    BrokenPipe,
     /// The user pressed Ctrl-C; what was done so far is kept.
     Interrupted {
         /// How to go on from here.
@@ -52,9 +50,6 @@ impl Failure {
 
     /// A failed file operation, with its path and, where we know one, the way out.
     pub fn file(path: &Path, doing: &str, error: &io::Error) -> Self {
-        if error.kind() == io::ErrorKind::BrokenPipe {
-            return Self::BrokenPipe;
-        }
         let failure = Self::new(format!("{}: cannot {doing}: {}", path.display(), reason(error)));
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
@@ -67,11 +62,10 @@ impl Failure {
         }
     }
 
-    /// The program's exit code: 0 for a reader that left, 130 for Ctrl-C (as shells expect), otherwise 2.
+    /// The program's exit code: 130 for Ctrl-C (as shells expect), otherwise 2.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Message { .. } => 2,
-            Self::BrokenPipe => 0,
             Self::Interrupted { .. } => 130,
         }
     }
@@ -91,7 +85,6 @@ impl fmt::Display for Failure {
         match self {
             Self::Message { text, way_out: None } => write!(f, "{text}"),
             Self::Message { text, way_out: Some(hint) } => write!(f, "{text}\n  {hint}"),
-            Self::BrokenPipe => write!(f, "the reader of the output has gone"),
             Self::Interrupted { way_out } => write!(f, "interrupted\n  {way_out}"),
         }
     }
@@ -120,13 +113,10 @@ impl From<tares_data::DataError> for Failure {
     }
 }
 
-/// Output to the terminal that failed: only a missing reader is expected.
+/// Output that failed. A reader that left is no failure: [`crate::terminal::print`] passes over it.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::BrokenPipe,
-            _ => Self::new(format!("cannot write the output: {}", reason(&error))),
-        }
+        Self::new(format!("cannot write the output: {}", reason(&error)))
     }
 }
 
@@ -142,11 +132,5 @@ mod tests {
         assert!(text.starts_with("runs/a/epochs.jsonl: cannot write: no space left on device"), "{text}");
         assert!(text.contains("--out"), "{text}");
         assert_eq!(failure.exit_code(), 2);
-    }
-
-    #[test]
-    fn a_reader_that_left_is_success() {
-        let failure = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
-        assert_eq!(failure.exit_code(), 0);
     }
 }

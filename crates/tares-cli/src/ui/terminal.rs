@@ -7,6 +7,7 @@ use anstyle::{AnsiColor, Style};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::time::Duration;
 
 /// How a command speaks: chosen once from `--quiet`, `--json`, `NO_COLOR` and what stdout and stderr are.
@@ -47,9 +48,7 @@ impl Screen {
         if self.json {
             return Ok(());
         }
-        let mut out = io::stdout().lock();
-        writeln!(out, "{}", text.as_ref())?;
-        Ok(out.flush()?)
+        print(format!("{}\n", text.as_ref()).as_bytes())
     }
 
     /// The result as one JSON document, on stdout. Silent without `--json`: then nobody asks for the value.
@@ -61,9 +60,7 @@ impl Screen {
             return Ok(());
         }
         let text = serde_json::to_string_pretty(&value()).map_err(Failure::new)?;
-        let mut out = io::stdout().lock();
-        writeln!(out, "{text}")?;
-        Ok(out.flush()?)
+        print(format!("{text}\n").as_bytes())
     }
 
     /// A note on stderr: what was chosen, what was found. Silent under `--quiet`.
@@ -97,6 +94,19 @@ impl Screen {
     }
 }
 
+/// Writes to stdout. If whoever read it has gone (`tares … | head`) the rest is not printed, and that is all: the work goes
+/// on, its files are written, and the exit code says what it would have said.
+///
+/// # Errors
+/// Stdout cannot be written for another reason: a full disk.
+pub fn print(bytes: &[u8]) -> Outcome<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        outcome => Ok(outcome?),
+    }
+}
+
 /// Titles of tables.
 pub const TITLE: Style = Style::new().bold();
 /// The best of a column.
@@ -110,9 +120,6 @@ pub const ERROR: Style = AnsiColor::Red.on_default().bold();
 
 /// Prints a failure once, on stderr.
 pub fn print_failure(failure: &Failure) {
-    if matches!(failure, Failure::BrokenPipe) {
-        return;
-    }
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let word = if matches!(failure, Failure::Interrupted { .. }) { "tares" } else { "error" };
     let word = paint(word, ERROR, io::stderr().is_terminal() && !no_color);
@@ -139,6 +146,11 @@ pub fn work_bar(bars: &MultiProgress, what: &str) -> ProgressBar {
     bar.set_prefix(plain(what).into_owned());
     bar.enable_steady_tick(Duration::from_millis(120));
     bar
+}
+
+/// A path in a JSON document. JSON is UTF-8 and paths need not be: what is not becomes the replacement character.
+pub fn json_path(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// Text from people and files, safe to print: control characters, bidirectional overrides and other invisible

@@ -43,6 +43,40 @@ pub fn start(directory: &Path, arguments: &[&str]) -> Child {
     command.current_dir(directory).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
+/// Runs a command whose output goes nowhere. Gives its exit code and its peak resident kilobytes, as Linux counts them.
+pub fn peak(mut command: Command) -> (Option<i32>, u64) {
+    let mut child = command.stdout(Stdio::null()).spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().unwrap().is_none() {
+        let said = std::fs::read_to_string(&status).unwrap_or_default();
+        let line = said.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+        peak = peak.max(kilobytes.unwrap_or(0));
+        std::thread::yield_now();
+    }
+    (child.wait().unwrap().code(), peak)
+}
+
+/// A grey picture of 4 x 4 pixels of one shade, as a PNG file.
+pub fn picture(shade: u8) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, 4, 4);
+    encoder.set_color(png::ColorType::Grayscale);
+    encoder.write_header().unwrap().write_image_data(&[shade; 16]).unwrap();
+    bytes
+}
+
+/// Six pictures in each of two class folders, with the same file names in both.
+pub fn photos(folder: &Path) {
+    for (number, class) in ["cat", "dog"].iter().enumerate() {
+        std::fs::create_dir_all(folder.join(class)).unwrap();
+        for i in 0..6u8 {
+            std::fs::write(folder.join(class).join(format!("{i}.png")), picture(100 * number as u8 + i)).unwrap();
+        }
+    }
+}
+
 /// Waits until something holds, up to two minutes.
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();

@@ -14,6 +14,8 @@ use std::path::PathBuf;
 use tares_core::{Label, Shape};
 
 const EXTENSIONS: [&str; 10] = ["jpg", "jpeg", "png", "gif", "bmp", "webp", "ppm", "pgm", "pbm", "pnm"];
+/// Tiny-ImageNet's lists: classes, their names, and the classes of the test pictures.
+const LISTS: [&str; 3] = ["wnids.txt", "words.txt", "val_annotations.txt"];
 const TRAIN: [&str; 2] = ["train", "training"];
 const TEST: [&str; 5] = ["test", "testing", "val", "valid", "validation"];
 
@@ -115,6 +117,12 @@ fn channels_of(like: Option<Shape>) -> Option<bool> {
         Some(Shape::Image { channels, .. }) => Some(channels == 3),
         _ => None,
     }
+}
+
+/// The files of a folder or archive that a data set is made of: pictures, and the lists of Tiny-ImageNet.
+pub(crate) fn wanted(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    is_picture(path) || LISTS.contains(&name)
 }
 
 fn is_picture(path: &str) -> bool {

@@ -1,12 +1,15 @@
 //! NPZ: NumPy arrays in a zip archive, by name.
 
 use crate::error::{DataError, Place, Result};
+use crate::format::arrays;
 use crate::format::npy::{self, Array, Header};
 use crate::io::Input;
+use crate::io::unpack::Budget;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use zip::ZipArchive;
+use zip::read::ZipFile;
 
 /// Usual names of features and labels; the first pair that is there is used.
 const PAIRS: [(&str, &str); 14] = [
@@ -49,6 +52,7 @@ pub struct Names {
 pub struct Npz<R: Read + Seek = BufReader<File>> {
     path: PathBuf,
     archive: ZipArchive<R>,
+    budget: Budget,
 }
 
 impl Npz {
@@ -68,11 +72,13 @@ impl<R: Read + Seek> Npz<R> {
     ///
     /// # Errors
     /// No zip archive.
-    pub fn new(path: impl AsRef<Path>, bytes: R) -> Result<Self> {
+    pub fn new(path: impl AsRef<Path>, mut bytes: R) -> Result<Self> {
         let path = path.as_ref().to_owned();
+        let packed = bytes.seek(SeekFrom::End(0)).map_err(|source| DataError::io(&path, "read", source))?;
+        let budget = Budget::new(&path, packed)?;
         let archive = ZipArchive::new(bytes)
             .map_err(|cause| DataError::decode(&path, Place::File, "cannot be read as NPZ (zip)", cause))?;
-        Ok(Self { path, archive })
+        Ok(Self { path, archive, budget })
     }
 
     /// The names of the arrays.
@@ -85,37 +91,41 @@ impl<R: Read + Seek> Npz<R> {
     /// # Errors
     /// No such array; no NPY header.
     pub fn header(&mut self, name: &str) -> Result<Header> {
+        let path = self.place(name);
+        let entry = entry(&mut self.archive, &path, name)?;
+        let mut head = Vec::new();
         // A header is at most 64 kB and 12 bytes.
-        let head = self.bytes(name, (1 << 16) + 12)?;
+        entry.take((1 << 16) + 12).read_to_end(&mut head).map_err(|source| DataError::io(&path, "unpack", source))?;
         npy::read_header(&mut Input::from_bytes(self.place(name), head)?).map(|(header, _)| header)
     }
 
     /// An array.
     ///
     /// # Errors
-    /// No such array; whatever [`npy::read`] refuses.
+    /// No such array; whatever [`npy::read`] refuses; more than an archive of this size may unpack to.
     pub fn array(&mut self, name: &str) -> Result<Array> {
-        let bytes = self.bytes(name, u64::MAX)?;
+        let header = self.header(name)?;
+        if !arrays::is_pictures(&header) && header.kind.is_number() {
+            // In a table every number takes 8 bytes, however narrow it is in the file, and every row its label and id.
+            let path = self.place(name);
+            let held = entry(&mut self.archive, &path, name)?.size() / header.kind.size().max(1) as u64;
+            let (count, rows) = (held.min(header.count() as u64), held.min(header.rows() as u64));
+            self.budget.allow(count.saturating_mul(8).saturating_add(rows.saturating_mul(64)))?;
+        }
+        let bytes = self.raw(name)?;
         npy::from_bytes(self.place(name), bytes)
     }
 
     /// The bytes of an array's file.
     pub(crate) fn raw(&mut self, name: &str) -> Result<Vec<u8>> {
-        self.bytes(name, u64::MAX)
+        let path = self.place(name);
+        let entry = entry(&mut self.archive, &path, name)?;
+        let claimed = entry.size();
+        self.budget.read(entry, claimed)?.map_err(|source| DataError::io(&path, "unpack", source))
     }
 
     pub(crate) fn archive(&mut self) -> &mut ZipArchive<R> {
         &mut self.archive
-    }
-
-    fn bytes(&mut self, name: &str, most: u64) -> Result<Vec<u8>> {
-        let path = self.place(name);
-        let bad = |cause| DataError::decode(&path, Place::File, "cannot be read from the archive", cause);
-        let entry = self.archive.by_name(&format!("{name}.npy")).map_err(bad)?;
-        let mut bytes = Vec::new();
-        // The size in the archive is only a claim: the vector grows as bytes come.
-        entry.take(most).read_to_end(&mut bytes).map_err(|source| DataError::io(&path, "unpack", source))?;
-        Ok(bytes)
     }
 
     fn place(&self, name: &str) -> PathBuf {
@@ -147,4 +157,9 @@ impl<R: Read + Seek> Npz<R> {
         let problem = format!("needs arrays named like x and y (or x_train, y_train, …), has {}", names.join(", "));
         Err(DataError::format(&self.path, Place::File, problem))
     }
+}
+
+fn entry<'a, R: Read + Seek>(archive: &'a mut ZipArchive<R>, path: &Path, name: &str) -> Result<ZipFile<'a, R>> {
+    let bad = |cause| DataError::decode(path, Place::File, "cannot be read from the archive", cause);
+    archive.by_name(&format!("{name}.npy")).map_err(bad)
 }

@@ -155,7 +155,9 @@ fn read(
             let folder = files.train[0].parent().unwrap_or(Path::new(""));
             Parts::of(train, test, Some(cifar::class_names(folder, layout)))
         }
-        Origin::Folder { root, tiny } => folder::read(Tree::open(root)?, *tiny, options, shape, progress)?,
+        Origin::Folder { root, tiny } => {
+            folder::read(Tree::open(root, folder::wanted)?, *tiny, options, shape, progress)?
+        }
         Origin::Picture(path) => {
             let file = TreeFile::on_disk(path);
             let plan = folder::Plan {

@@ -1,6 +1,7 @@
 //! Opening files, plain or gzipped (told by content, not by name), and reading what they claim to hold without trusting it.
 
 use crate::error::{DataError, Place, Result};
+use crate::io::unpack::{Budget, Metered};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -12,7 +13,7 @@ const DEFLATE_MOST: u64 = 1032;
 /// Real data rarely shrinks by more than this.
 const DEFLATE_LIKELY: u64 = 16;
 
-/// A file being read, unzipped on the way if it is gzipped.
+/// A file being read, unzipped on the way if it is gzipped (and then no further than [`crate::io::unpack`] allows).
 pub struct Input {
     path: PathBuf,
     reader: Box<dyn BufRead + Send>,
@@ -22,6 +23,8 @@ pub struct Input {
     likely: u64,
     /// How many bytes will come, if the file is honest.
     hint: u64,
+    /// Bytes on disk.
+    packed: u64,
     gzipped: bool,
 }
 
@@ -62,6 +65,7 @@ impl Input {
                 most: length,
                 likely: known,
                 hint: known,
+                packed: length,
                 gzipped: false,
             });
         }
@@ -73,12 +77,14 @@ impl Input {
             reader.read_exact(&mut trailer).map_err(failed)?;
             reader.rewind().map_err(failed)?;
         }
+        let unpacked = Metered { reader: MultiGzDecoder::new(reader), budget: Budget::new(&path, length)? };
         Ok(Self {
             path: path.clone(),
-            reader: Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(reader))),
+            reader: Box::new(BufReader::with_capacity(1 << 16, unpacked)),
             most: length.saturating_mul(DEFLATE_MOST),
             likely,
             hint: u64::from(u32::from_le_bytes(trailer)),
+            packed: length,
             gzipped: true,
         })
     }
@@ -86,6 +92,11 @@ impl Input {
     /// Whether the file is gzipped.
     pub fn is_gzipped(&self) -> bool {
         self.gzipped
+    }
+
+    /// Bytes on disk, packed or not.
+    pub(crate) fn packed(&self) -> u64 {
+        self.packed
     }
 
     /// How many bytes will come, if the file is honest: not to be trusted with memory.

@@ -4,6 +4,7 @@ pub(crate) mod atomic;
 mod input;
 mod positioned;
 mod tree;
+pub(crate) mod unpack;
 
 pub use input::Input;
 pub(crate) use positioned::read_exact_at;

@@ -1,15 +1,15 @@
 //! A tree of files: a folder, or a `.tar`, `.tar.gz` or `.zip` archive. Nothing outside it is ever read: members and links
-//! that point elsewhere are refused and listed.
+//! that point elsewhere are refused and listed. Of an archive only the wanted members are unpacked, and no more of them than
+//! [`super::unpack`] allows.
 
 use crate::error::{DataError, Place, Result};
 use crate::io::Input;
+use crate::io::atomic::NewFolder;
+use crate::io::unpack::Budget;
 use std::collections::HashSet;
 use std::fs;
-use std::io::{Cursor, Read};
+use std::io::Cursor;
 use std::path::{Component, Path, PathBuf};
-
-/// No single file inside an archive may be larger.
-const MOST_BYTES: u64 = 1 << 30;
 
 /// Folders inside folders, at most.
 const MOST_DEPTH: usize = 16;
@@ -53,31 +53,42 @@ impl TreeFile {
             Content::InMemory(bytes) => Ok(bytes.as_slice().into()),
         }
     }
+
+    /// Copies it into a folder, byte for byte.
+    pub fn copy_into(&self, folder: &NewFolder<'_>, name: &str) -> Result<()> {
+        match &self.content {
+            Content::OnDisk(from) => folder.copy(from, name),
+            Content::InMemory(bytes) => folder.write(name, bytes),
+        }
+    }
 }
+
+/// Which files of a tree are of interest, by their path below the root.
+pub(crate) type Wanted = fn(&str) -> bool;
 
 impl Tree {
     /// Lists a folder or reads an archive.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub fn open(path: &Path, wanted: Wanted) -> Result<Self> {
         let mut tree = if path.is_dir() {
             let mut tree = Self { root: path.into(), files: Vec::new(), refused: Vec::new() };
             let root = fs::canonicalize(path).map_err(|source| DataError::io(path, "open", source))?;
             let mut seen = HashSet::from([root.clone()]);
-            tree.walk(path, &root, "", 0, &mut seen)?;
+            tree.walk(path, &root, "", wanted, &mut seen)?;
             tree
         } else {
-            Self::archive(Input::open(path)?)?
+            Self::archive(Input::open(path)?, wanted)?
         };
         tree.files.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(tree)
     }
 
     /// Reads an archive: zip or tar, told by content.
-    pub fn archive(mut input: Input) -> Result<Self> {
+    pub fn archive(mut input: Input, wanted: Wanted) -> Result<Self> {
         let mut tree = Self { root: input.path().to_owned(), files: Vec::new(), refused: Vec::new() };
         if input.peek()?.starts_with(b"PK") {
-            tree.unzip(input)?
+            tree.unzip(input, wanted)?
         } else {
-            tree.untar(input)?
+            tree.untar(input, wanted)?
         }
         Ok(tree)
     }
@@ -87,7 +98,7 @@ impl Tree {
         folder: &Path,
         root: &Path,
         prefix: &str,
-        depth: usize,
+        wanted: Wanted,
         seen: &mut HashSet<PathBuf>,
     ) -> Result<()> {
         let failed = |source| DataError::io(folder, "list", source);
@@ -113,23 +124,28 @@ impl Tree {
             if !target.starts_with(root) {
                 self.refused.push((path, format!("is a link that leaves the folder, to {}", target.display())));
             } else if target.is_dir() {
-                if depth >= MOST_DEPTH {
+                if below.split('/').count() > MOST_DEPTH {
                     self.refused.push((path, format!("lies more than {MOST_DEPTH} folders deep")));
                 } else if seen.insert(target) {
-                    self.walk(&path, root, &below, depth + 1, seen)?;
+                    self.walk(&path, root, &below, wanted, seen)?;
                 } else {
                     self.refused.push((path, "is a link to a folder that is read already".into()));
                 }
-            } else {
-                self.files.push(TreeFile { path: below, content: Content::OnDisk(path) });
+            } else if wanted(&below) {
+                // Whoever opens a pipe waits for somebody to write into it.
+                match target.is_file() {
+                    true => self.files.push(TreeFile { path: below, content: Content::OnDisk(path) }),
+                    false => self.refused.push((path, "is a pipe, a socket or a device, not a file".into())),
+                }
             }
         }
         Ok(())
     }
 
-    fn untar(&mut self, input: Input) -> Result<()> {
+    fn untar(&mut self, input: Input, wanted: Wanted) -> Result<()> {
         let root = self.root.clone();
         let failed = |source| DataError::decode(&root, Place::File, "cannot be read as a tar archive", source);
+        let mut budget = Budget::new(&root, input.packed())?;
         let mut archive = tar::Archive::new(input);
         for entry in archive.entries().map_err(failed)? {
             let mut entry = entry.map_err(failed)?;
@@ -140,12 +156,13 @@ impl Tree {
             }
             match inside(&name) {
                 Err(why) => self.refused.push((name.into(), why)),
-                Ok(_) if !kind.is_file() && !kind.is_contiguous() => {
+                Ok(path) if !wanted(&path) => {}
+                Ok(_) if !(kind.is_file() || kind.is_contiguous() || kind.is_gnu_sparse()) => {
                     self.refused.push((name.into(), "is a link or a device, not a file".into()));
                 }
                 Ok(path) => {
-                    let mut bytes = Vec::new();
-                    entry.by_ref().take(MOST_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+                    let size = entry.size();
+                    let bytes = budget.read(&mut entry, size)?.map_err(failed)?;
                     self.files.push(TreeFile { path, content: Content::InMemory(bytes) });
                 }
             }
@@ -153,28 +170,30 @@ impl Tree {
         Ok(())
     }
 
-    fn unzip(&mut self, mut input: Input) -> Result<()> {
+    fn unzip(&mut self, mut input: Input, wanted: Wanted) -> Result<()> {
         let root = self.root.clone();
         let failed = |error| DataError::decode(&root, Place::File, "cannot be read as a zip archive", error);
+        let mut budget = Budget::new(&root, input.packed())?;
         let bytes = input.rest(u64::MAX - 1)?;
         let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(failed)?;
+        let mut members = Vec::new();
         for index in 0..archive.len() {
-            let entry = archive.by_index(index).map_err(failed)?;
+            let entry = archive.by_index_raw(index).map_err(failed)?;
             let name = entry.name().map_err(failed)?.into_owned();
-            if entry.is_dir() {
-                continue;
-            }
             match inside(&name) {
+                _ if entry.is_dir() => {}
                 Err(why) => self.refused.push((name.into(), why)),
+                Ok(path) if !wanted(&path) => {}
                 Ok(_) if entry.is_symlink() => self.refused.push((name.into(), "is a link, not a file".into())),
-                Ok(path) => {
-                    let mut bytes = Vec::new();
-                    let read = entry.take(MOST_BYTES).read_to_end(&mut bytes);
-                    match read {
-                        Ok(_) => self.files.push(TreeFile { path, content: Content::InMemory(bytes) }),
-                        Err(error) => self.refused.push((name.into(), error.to_string())),
-                    }
-                }
+                Ok(path) => members.push((index, path, entry.size())),
+            }
+        }
+        // The whole claim first: a trap is refused before anything is unpacked.
+        budget.allow(members.iter().fold(0, |sum, (_, _, size)| sum.saturating_add(*size)))?;
+        for (index, path, size) in members {
+            match budget.read(archive.by_index(index).map_err(failed)?, size)? {
+                Ok(bytes) => self.files.push(TreeFile { path, content: Content::InMemory(bytes) }),
+                Err(error) => self.refused.push((path.into(), error.to_string())),
             }
         }
         Ok(())
@@ -241,7 +260,7 @@ mod tests {
             ("/etc/passwd", file, b"x"),
             ("top/link", tar::EntryType::Symlink, b""),
         ]);
-        let mut tree = Tree::archive(Input::from_bytes("x.tar", bytes).unwrap()).unwrap();
+        let mut tree = Tree::archive(Input::from_bytes("x.tar", bytes).unwrap(), |_| true).unwrap();
         tree.strip_top();
         assert_eq!(tree.files.len(), 1);
         assert_eq!(tree.files[0].path, "a/1.png");
@@ -268,8 +287,30 @@ mod tests {
         std::os::unix::fs::symlink(outside.path(), folder.path().join("cat/2.png")).unwrap();
         std::os::unix::fs::symlink(folder.path(), folder.path().join("cat/loop")).unwrap();
         std::os::unix::fs::symlink("nowhere", folder.path().join("cat/3.png")).unwrap();
-        let tree = Tree::open(folder.path()).unwrap();
+        let tree = Tree::open(folder.path(), |_| true).unwrap();
         assert_eq!(tree.files.len(), 1);
         assert_eq!(tree.refused.len(), 3);
+    }
+
+    #[test]
+    fn only_wanted_members_are_unpacked() {
+        let file = tar::EntryType::Regular;
+        let bytes = tar_of(&[("a/1.png", file, b"one"), ("a/readme.txt", file, b"text")]);
+        let tree = Tree::archive(Input::from_bytes("x.tar", bytes).unwrap(), |path| path.ends_with(".png")).unwrap();
+        assert_eq!(tree.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["a/1.png"]);
+        assert!(tree.refused.is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn sockets_and_pipes_are_refused_without_being_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("1.png"), b"x").unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("2.png")).unwrap();
+        let _other = std::os::unix::net::UnixListener::bind(folder.path().join("agent.sock")).unwrap();
+        let tree = Tree::open(folder.path(), |path| path.ends_with(".png")).unwrap();
+        assert_eq!(tree.files.len(), 1);
+        assert_eq!(tree.refused.len(), 1);
+        assert_eq!(tree.refused[0].1, "is a pipe, a socket or a device, not a file");
     }
 }

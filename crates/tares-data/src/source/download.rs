@@ -2,6 +2,7 @@
 //! work: the second waits for the first.
 
 use crate::error::{DataError, Result};
+use crate::io::atomic;
 use crate::load::{Progress, Stage};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -14,6 +15,9 @@ use ureq::tls::{RootCerts, TlsConfig};
 
 /// How often a broken connection is taken up again.
 const ATTEMPTS: u32 = 4;
+
+/// A connection that brings nothing for so long is broken.
+const QUIET: Duration = Duration::from_secs(30);
 
 /// A file somewhere on the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +35,20 @@ pub struct Remote<'a> {
 ///
 /// # Errors
 /// No address answers; the connection breaks again and again (what came is kept, the next call goes on); another checksum or
-/// size than promised (what came is thrown away); no space on the disk.
+/// size than promised (what came is thrown away); no space on the disk. A connection that brings no byte for half a minute
+/// counts as broken.
 pub fn download(remote: Remote<'_>, path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+    download_within(remote, path, QUIET, progress)
+}
+
+/// The same, with another time after which a quiet connection counts as broken.
+#[doc(hidden)]
+pub fn download_within(
+    remote: Remote<'_>,
+    path: &Path,
+    quiet: Duration,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|source| DataError::io(folder, "create", source))?;
     }
@@ -44,13 +60,13 @@ pub fn download(remote: Remote<'_>, path: &Path, progress: &mut dyn FnMut(Progre
         return Ok(());
     }
     let part = beside(path, "part");
-    let agent = agent();
+    let agent = agent(quiet);
     let mut last = None;
     for url in remote.urls {
         match from_one(&agent, url, remote, &part, progress) {
             Ok(()) => {
                 fs::rename(&part, path).map_err(|source| DataError::io(path, "rename to", source))?;
-                return Ok(());
+                return atomic::sync_folder_of(path);
             }
             // Another address does not make room on the disk.
             Err(error @ DataError::Io { .. }) => return Err(error),
@@ -88,7 +104,7 @@ fn beside(path: &Path, end: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn agent() -> ureq::Agent {
+fn agent(quiet: Duration) -> ureq::Agent {
     let tls = TlsConfig::builder()
         .root_certs(RootCerts::PlatformVerifier)
         .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
@@ -98,6 +114,8 @@ fn agent() -> ureq::Agent {
         .http_status_as_error(false)
         .timeout_connect(Some(Duration::from_secs(30)))
         .timeout_recv_response(Some(Duration::from_secs(60)))
+        .timeout_per_read(Some(quiet))
+        .timeout_per_write(Some(quiet))
         .user_agent(concat!("tares/", env!("CARGO_PKG_VERSION")))
         .build()
         .into()

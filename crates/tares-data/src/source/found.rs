@@ -1,6 +1,6 @@
 //! [`Found`]: what a reader saw, for people to check before they trust it.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::path::PathBuf;
 use tares_core::{Dataset, Shape};
@@ -57,6 +57,7 @@ pub struct Found {
     /// The format, recognised by content.
     pub format: Format,
     /// The files that were read.
+    #[serde(serialize_with = "as_text")]
     pub files: Vec<PathBuf>,
     /// Rows to train on.
     pub train_rows: usize,
@@ -73,7 +74,17 @@ pub struct Found {
     /// What a careful person should know: how missing values were filled, where the test rows come from, …
     pub notes: Vec<String>,
     /// Files left out because they could not be read.
+    #[serde(serialize_with = "as_texts")]
     pub skipped: Vec<(PathBuf, String)>,
+}
+
+/// Paths in JSON, which is UTF-8 even if they are not.
+fn as_text<S: Serializer>(paths: &[PathBuf], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(paths.iter().map(|path| path.to_string_lossy()))
+}
+
+fn as_texts<S: Serializer>(paths: &[(PathBuf, String)], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(paths.iter().map(|(path, why)| (path.to_string_lossy(), why)))
 }
 
 /// One class of a data set.

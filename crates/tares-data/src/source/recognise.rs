@@ -73,7 +73,7 @@ fn parquet_shards(folder: &Path) -> Option<(Vec<PathBuf>, Vec<PathBuf>)> {
     let list = |folder: &Path| {
         let mut files: Vec<PathBuf> =
             std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())).collect();
-        files.retain(|path| path.extension().is_some_and(|end| end == "parquet"));
+        files.retain(|path| path.extension().is_some_and(|end| end == "parquet") && path.is_file());
         files.sort();
         files
     };

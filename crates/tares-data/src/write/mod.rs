@@ -1,7 +1,9 @@
 //! Back to files: tables for people and other programs, and a data set in its own format with other labels.
 
+pub mod cell;
 mod relabel;
 mod relabel_csv;
+mod relabel_folder;
 mod relabel_parquet;
 pub mod suspects;
 mod table;

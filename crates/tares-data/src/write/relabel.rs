@@ -12,9 +12,9 @@ use crate::io::Input;
 use crate::io::atomic;
 use crate::load::Loaded;
 use crate::source::Origin;
-use crate::write::{relabel_csv, relabel_parquet};
+use crate::write::{relabel_csv, relabel_folder, relabel_parquet};
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Label, Row, Shape};
 
@@ -24,9 +24,11 @@ const MOST_TEXT: u64 = 1 << 36;
 /// Writes the training rows of `loaded` with the given labels of `data` into `folder`, in the format they came in and under
 /// the same file names. Returns the files written.
 ///
+/// Pictures in class folders, or in an archive of them, become class folders: `folder` is replaced as a whole.
+///
 /// # Errors
-/// A folder of pictures (its labels are its folders: write a table of labels instead); rows that are not of `loaded`; what the
-/// operating system refuses.
+/// A single picture; rows that are not of `loaded`; a `folder` that overlaps with class folders or holds files of others;
+/// what the operating system refuses.
 pub fn write_relabelled(loaded: &Loaded, data: &Dataset, folder: &Path) -> Result<Vec<PathBuf>> {
     let rows = (0..data.len()).map(|index| (data.stored(index), data.given()[index]));
     let mut labels: Vec<Option<Label>> = Vec::new();
@@ -45,10 +47,8 @@ pub fn write_relabelled(loaded: &Loaded, data: &Dataset, folder: &Path) -> Resul
         Origin::Parquet { train, test, .. } => job.parquet(train, test),
         Origin::Npy { files, .. } => job.npy(files),
         Origin::Npz { path, names, .. } => job.npz(path, names.train.1.as_deref()),
-        Origin::Folder { root, .. } | Origin::Picture(root) => {
-            let problem = "has its labels in its folder names: write the labels as a table (CSV, NPY, Parquet) instead";
-            Err(DataError::format(root, Place::File, problem))
-        }
+        Origin::Folder { root, tiny } => relabel_folder::relabel(loaded, data, root, *tiny, folder),
+        Origin::Picture(path) => Err(DataError::format(path, Place::File, "is one picture, which has no label")),
     }
 }
 
@@ -73,11 +73,7 @@ impl Job<'_> {
     /// A copy, byte for byte.
     fn copy(&self, from: &Path) -> Result<PathBuf> {
         let to = self.out(from)?;
-        let mut file = fs::File::open(from).map_err(|source| DataError::io(from, "open", source))?;
-        // Without the name's .gz the bytes are copied as they are.
-        let plain = self.folder.join(format!(".{}.copy", from.file_name().unwrap_or_default().to_string_lossy()));
-        atomic::write(&plain, |out| io::copy(&mut file, out).map(drop))?;
-        fs::rename(&plain, &to).map_err(|source| DataError::io(&to, "write", source))?;
+        atomic::copy(from, &to)?;
         Ok(to)
     }
 
@@ -269,7 +265,7 @@ impl Job<'_> {
         let member = format!("{labels}.npy");
         let array = npz.raw(labels)?;
         let array = self.npy_labels(path, array)?;
-        let mut out = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
+        let mut out = zip::ZipWriter::new(Cursor::new(Vec::new()));
         let archive = npz.archive();
         for index in 0..archive.len() {
             let entry = archive.by_index_raw(index).map_err(failed)?;

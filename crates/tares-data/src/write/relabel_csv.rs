@@ -2,6 +2,7 @@
 
 use crate::format::csv::delimiter;
 use crate::table::columns::position;
+use crate::write::cell;
 
 /// Data rows of a CSV text.
 pub(crate) fn rows(text: &[u8], header: bool) -> usize {
@@ -40,7 +41,12 @@ pub(crate) fn relabel(text: &[u8], label: &str, header: bool, names: &[Option<&s
             let old = &text[range.clone()];
             if unquote(old).trim() != *name {
                 out.extend_from_slice(&text[copied..range.start]);
-                out.extend_from_slice(quote(name, delimiter, old.first() == Some(&b'"')).as_bytes());
+                // A cell that had quotes keeps them.
+                let name = match old.first() {
+                    Some(b'"') => cell::in_quotes(name).into(),
+                    _ => cell::quoted(name, delimiter),
+                };
+                out.extend_from_slice(name.as_bytes());
                 copied = range.end;
             }
         }
@@ -127,11 +133,6 @@ fn unquote(cell: &[u8]) -> String {
         Some(inner) => inner.strip_suffix('"').unwrap_or(inner).replace("\"\"", "\""),
         None => text.into_owned(),
     }
-}
-
-fn quote(name: &str, delimiter: u8, always: bool) -> String {
-    let special = |c: char| c == '"' || c == '\n' || c == '\r' || c == char::from(delimiter);
-    if always || name.contains(special) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name.to_owned() }
 }
 
 #[cfg(test)]

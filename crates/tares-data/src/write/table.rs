@@ -3,6 +3,7 @@
 use crate::error::{DataError, Place, Result};
 use crate::format::npy;
 use crate::io::atomic;
+use crate::write::cell;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type};
 use parquet::file::properties::WriterProperties;
@@ -160,35 +161,31 @@ impl OutTable {
         }
     }
 
-    /// Writes CSV. With `guard`, text that a spreadsheet would run as a formula (`=…`, `+…`, `-…`, `@…`) gets a `'` in front.
+    /// Writes CSV. With `guard`, text that a spreadsheet would run as a formula gets a `'` in front ([`cell::guarded`]).
     ///
     /// # Errors
     /// The writer's.
-    pub fn write_csv(&self, out: impl Write, guard: bool) -> io::Result<()> {
-        let mut writer = csv::Writer::from_writer(out);
-        let safe = |text: &str| match guard && text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-            true => format!("'{text}"),
-            false => text.to_owned(),
-        };
-        writer.write_record(self.columns.iter().map(|(name, _)| safe(name)))?;
-        let mut record = csv::StringRecord::new();
+    pub fn write_csv(&self, mut out: impl Write, guard: bool) -> io::Result<()> {
+        let text = |text: &str| if guard { cell::guarded(text).into_owned() } else { text.to_owned() };
+        let mut line = String::new();
+        cell::push_line(&mut line, self.columns.iter().map(|(name, _)| text(name)));
+        out.write_all(line.as_bytes())?;
         for row in 0..self.rows() {
-            record.clear();
-            for (_, cells) in &self.columns {
-                match cells {
-                    Cells::U32(cells) => record.push_field(&cells[row].to_string()),
-                    Cells::I64(cells) => record.push_field(&cells[row].to_string()),
-                    Cells::F32(cells) if cells[row].is_nan() => record.push_field(""),
-                    Cells::F32(cells) => record.push_field(&cells[row].to_string()),
-                    Cells::F64(cells) if cells[row].is_nan() => record.push_field(""),
-                    Cells::F64(cells) => record.push_field(&cells[row].to_string()),
-                    Cells::Text(cells) => record.push_field(&safe(&cells[row])),
-                    Cells::Bool(cells) => record.push_field(if cells[row] { "true" } else { "false" }),
-                }
-            }
-            writer.write_record(&record)?;
+            let cell = |(_, cells): &(String, Cells)| match cells {
+                Cells::U32(cells) => cells[row].to_string(),
+                Cells::I64(cells) => cells[row].to_string(),
+                Cells::F32(cells) if cells[row].is_nan() => String::new(),
+                Cells::F32(cells) => cells[row].to_string(),
+                Cells::F64(cells) if cells[row].is_nan() => String::new(),
+                Cells::F64(cells) => cells[row].to_string(),
+                Cells::Text(cells) => text(&cells[row]),
+                Cells::Bool(cells) => cells[row].to_string(),
+            };
+            line.clear();
+            cell::push_line(&mut line, self.columns.iter().map(cell));
+            out.write_all(line.as_bytes())?;
         }
-        writer.flush()
+        out.flush()
     }
 
     /// Writes NPY: a plain array for one column, an array with named fields for several.
