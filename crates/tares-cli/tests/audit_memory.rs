@@ -1,4 +1,4 @@
-//! The memory of an audit does not grow with its rows: ten times the rows, nearly the same peak.
+//! The memory of an audit grows neither with its rows nor with the square of its classes.
 
 #![cfg(target_os = "linux")]
 
@@ -31,11 +31,10 @@ fn arrays(folder: &Path, rows: usize, descr: &str) {
 }
 
 /// Peak resident kilobytes of `tares audit`.
-fn peak(folder: &Path) -> u64 {
-    let file = |name: &str| folder.join(name).to_str().unwrap().to_owned();
-    let (labels, probs, out) = (file("y.npy"), file("p.npy"), file("out"));
-    let arguments = ["audit", "--labels", &labels, "--probs", &probs, "--out", &out, "--exit-zero", "--quiet"];
-    let (code, peak) = program::peak(program::command(&arguments));
+fn peak(folder: &Path, method: &str) -> u64 {
+    let mut command = program::command(&["audit", "--labels", "y.npy", "--probs", "p.npy", "--out", "out"]);
+    command.args(["--method", method, "--exit-zero", "--quiet"]).current_dir(folder);
+    let (code, peak) = program::peak(command);
     assert_eq!(code, Some(0));
     peak
 }
@@ -45,11 +44,38 @@ fn peak_memory_does_not_grow_with_the_probabilities() {
     for (descr, size) in [("'<f4'", 4), ("'<f8'", 8)] {
         let folder = tempfile::tempdir().unwrap();
         arrays(folder.path(), 60_000, descr);
-        let small = peak(folder.path());
+        let small = peak(folder.path(), "posterior");
         arrays(folder.path(), 600_000, descr);
-        let large = peak(folder.path());
+        let large = peak(folder.path(), "posterior");
         // The labels, given and suggested, grow; the 108 or 216 MB of probabilities that were added don't.
         let probabilities = 540_000 * CLASSES as u64 * size / 1024;
         assert!(small > 0 && large < small + probabilities / 6, "{descr}: {small} kB, then {large} kB");
+    }
+}
+
+#[test]
+fn twenty_thousand_classes_take_no_matrix_of_their_square() {
+    const MANY: usize = 20_000;
+    let folder = tempfile::tempdir().unwrap();
+    // Three rows: the first two are right, the third is labelled 7 and looks like class 11.
+    let mut p = vec![0.1 / (MANY - 1) as f32; 3 * MANY];
+    [3, MANY + 5, 2 * MANY + 11].iter().for_each(|&place| p[place] = 0.9);
+    let bytes: Vec<u8> = p.iter().flat_map(|value| value.to_le_bytes()).collect();
+    std::fs::write(folder.path().join("p.npy"), tares_data::npy::encode("'<f4'", &[3, MANY], &bytes)).unwrap();
+    let bytes: Vec<u8> = [3i32, 5, 7].iter().flat_map(|label| label.to_le_bytes()).collect();
+    std::fs::write(folder.path().join("y.npy"), tares_data::npy::encode("'<i4'", &[3], &bytes)).unwrap();
+    for method in ["posterior", "confident", "argmax"] {
+        // K² numbers of 4 bytes would be 1.6 GB.
+        let peak = peak(folder.path(), method);
+        assert!(peak < 300_000, "{method}: {peak} kB");
+        let summary = folder.path().join("out/summary.json");
+        let size = std::fs::metadata(&summary).unwrap().len();
+        assert!(size < 10_000_000, "{method}: {size} bytes");
+        let summary = program::json(&summary);
+        let matrix = &summary["transition_sparse"];
+        assert_eq!(matrix["others"].as_array().unwrap().len(), MANY, "{method}");
+        let listed = matrix["listed"].as_array().unwrap();
+        assert!(listed.iter().any(|entry| entry[0] == 3 && entry[1] == 3), "{method}: {listed:?}");
+        assert!(summary.get("transition").is_none(), "{method}");
     }
 }

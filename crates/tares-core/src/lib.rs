@@ -23,7 +23,7 @@ pub use curriculum::{Curriculum, Threshold};
 pub use dataset::{Dataset, Features, Label, Row, Shape};
 pub use error::{Error, Result};
 pub use fingerprint::Fingerprint;
-pub use noise::{Corrupted, Noise, Realised, Transition};
+pub use noise::{Corrupted, Noise, Realised, Transition, TransitionRow};
 pub use select::{Extra, Real, Selection, Selector};
 pub use stream::{Stream, stream};
 pub use surrogate::Surrogate;

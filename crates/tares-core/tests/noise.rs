@@ -66,7 +66,7 @@ fn exact_per_class_flips_exactly_as_many_in_every_class() {
 fn a_matrix_is_followed() {
     let transition = Transition::new(vec![vec![0.9, 0.1, 0.0], vec![0.0, 1.0, 0.0], vec![0.3, 0.3, 0.4]]).unwrap();
     let noisy = Noise::Matrix(transition.clone()).corrupt(&data(30_000, 3), 8).unwrap();
-    for (row, wanted) in noisy.realised.counts.iter().zip(transition.rows()) {
+    for (row, wanted) in noisy.realised.counts.iter().zip(&transition.to_dense()) {
         row.iter().zip(wanted).for_each(|(&count, &p)| binomial(count, 10_000, p));
     }
     let found = noisy.realised.transition().unwrap();

@@ -8,7 +8,7 @@ use serde::Serialize;
 use std::path::Path;
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::estimate::Caution;
-use tares_core::{Dataset, Label};
+use tares_core::{Dataset, Label, Transition, TransitionRow};
 use tares_data::cell::{cell, guarded, push_line};
 use tares_data::label_tables;
 
@@ -71,8 +71,9 @@ pub struct Summary {
     pub noise_rate: f64,
     /// Where it lies.
     pub noise_rate_band: (f64, f64),
-    /// `[true][given]`.
-    pub transition: Vec<Vec<f64>>,
+    /// Which classes are mistaken for which: `transition`, or `transition_sparse` with very many classes.
+    #[serde(flatten)]
+    pub matrix: TransitionRecord,
     /// Rows listed in `suspects.csv`.
     pub suspects: usize,
     /// Per class: rows given it, suspects among them, rows that should probably have it.
@@ -86,6 +87,57 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against_truth: Option<AgainstTruth>,
 }
+
+/// The transition matrix in `summary.json`, to six places: more nobody can estimate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub enum TransitionRecord {
+    /// All of it, `[true][given]`, up to [`MOST_DENSE`] classes.
+    #[serde(rename = "transition")]
+    Dense(Vec<Vec<f64>>),
+    /// With more classes: what is listed, and what every other entry of a row is.
+    #[serde(rename = "transition_sparse")]
+    Sparse {
+        /// Per true class: every entry of its row that is not listed.
+        others: Vec<f64>,
+        /// `[true, given, entry]`, by true class, then by given label.
+        listed: Vec<(Label, Label, f64)>,
+    },
+}
+
+impl TransitionRecord {
+    /// The matrix as it is written.
+    pub fn of(transition: &Transition) -> Self {
+        let rounded = |part: f64| (1e6 * part).round() / 1e6;
+        if transition.classes() <= MOST_DENSE {
+            let row = |row: Vec<f64>| row.into_iter().map(rounded).collect();
+            return Self::Dense(transition.to_dense().into_iter().map(row).collect());
+        }
+        let others: Vec<f64> = transition.rows().iter().map(|row| rounded(row.others())).collect();
+        let of_class = |(class, row): (Label, &TransitionRow)| {
+            let others = rounded(row.others());
+            let entry = |&(given, part): &(Label, f64)| (class, given, rounded(part));
+            row.listed().iter().map(entry).filter(|entry| entry.2 != others).collect::<Vec<_>>()
+        };
+        Self::Sparse { listed: (0..).zip(transition.rows()).flat_map(of_class).collect(), others }
+    }
+
+    /// The entries that are written one by one: (true, given, entry).
+    pub fn entries(&self) -> Box<dyn Iterator<Item = (usize, usize, f64)> + '_> {
+        match self {
+            Self::Dense(rows) => Box::new(
+                rows.iter()
+                    .enumerate()
+                    .flat_map(|(class, row)| row.iter().enumerate().map(move |(given, &part)| (class, given, part))),
+            ),
+            Self::Sparse { listed, .. } => {
+                Box::new(listed.iter().map(|&(class, given, part)| (class as usize, given as usize, part)))
+            }
+        }
+    }
+}
+
+/// Up to this many classes the matrix is written as a whole.
+const MOST_DENSE: usize = 1000;
 
 /// One class of an audit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -215,5 +267,19 @@ mod tests {
         assert_eq!(digits_apart(0.1, 0.2, 4), 4);
         assert_eq!(digits_apart(0.0, 4e-6, 4), 6);
         assert_eq!(digits_apart(0.0, 0.04, 1), 2);
+    }
+
+    #[test]
+    fn the_matrix_of_very_many_classes_is_written_as_its_listed_entries() {
+        let few = TransitionRecord::of(&Transition::pair(3, 0.25).unwrap());
+        let text = String::from_utf8(to_json(&few).unwrap()).unwrap();
+        assert!(text.contains("\"transition\": [\n    [0.75, 0.25, 0.0],"), "{text}");
+        let many = TransitionRecord::of(&Transition::symmetric(1001, 0.2).unwrap());
+        let TransitionRecord::Sparse { others, listed } = &many else { panic!("{many:?}") };
+        assert_eq!((others.len(), others[7]), (1001, 0.0002));
+        assert_eq!((listed.len(), listed[7]), (1001, (7, 7, 0.8)));
+        let text = String::from_utf8(to_json(&many).unwrap()).unwrap();
+        assert!(text.starts_with("{\n  \"transition_sparse\": {") && text.contains("\n      [7, 7, 0.8],"), "{text}");
+        assert!(text.len() < 60_000);
     }
 }

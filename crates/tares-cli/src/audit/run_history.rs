@@ -1,17 +1,18 @@
 //! A finished run, looked at for wrong labels: the margins of its training history.
 
-use crate::audit::files::{ClassSummary, Summary};
+use crate::audit::files::{ClassSummary, Summary, TransitionRecord};
 use crate::command::source;
 use crate::record::RunRecord;
 use crate::run::spec::{self, Spec};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::{Screen, plain};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tares_core::audit::score::margin_scores;
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::estimate::Caution;
 use tares_core::estimate::margins::from_margins;
-use tares_core::{Dataset, Label};
+use tares_core::{Dataset, Label, Transition};
 use tares_data::Preparation;
 use tares_data::parquet_file::ParquetFile;
 use tares_data::table::{Table, Values};
@@ -91,27 +92,19 @@ impl RunHistory {
                 },
             })
             .collect();
-        let k = self.classes.len();
         let mut per_class: Vec<ClassSummary> = (self.classes.iter())
             .map(|name| ClassSummary { class: name.clone(), rows: 0, suspects: 0, missing: 0 })
             .collect();
-        let mut counts = vec![vec![0.0; k]; k];
+        let mut counts: BTreeMap<(Label, Label), f64> = BTreeMap::new();
         for (index, &given) in self.given.iter().enumerate() {
             per_class[given as usize].rows += 1;
             let wrong = if self.predicted[index] == given { 0.0 } else { estimate.wrong[index] };
-            counts[given as usize][given as usize] += 1.0 - wrong;
-            counts[self.predicted[index] as usize][given as usize] += wrong;
+            *counts.entry((given, given)).or_default() += 1.0 - wrong;
+            *counts.entry((self.predicted[index], given)).or_default() += wrong;
         }
         for suspect in &suspects {
             per_class[suspect.given as usize].suspects += 1;
             per_class[suspect.suggested as usize].missing += 1;
-        }
-        for (class, row) in counts.iter_mut().enumerate() {
-            let total: f64 = row.iter().sum();
-            match total > 0.0 {
-                true => row.iter_mut().for_each(|count| *count /= total),
-                false => row[class] = 1.0,
-            }
         }
         let emptied = Caution::emptied(per_class.iter().map(|class| (class.rows, class.suspects)));
         let summary = Summary {
@@ -121,7 +114,7 @@ impl RunHistory {
             probabilities: format!("the margins of {} over training", self.path.display()),
             noise_rate: estimate.rate,
             noise_rate_band: estimate.interval,
-            transition: counts,
+            matrix: TransitionRecord::of(&Transition::of_counts(self.classes.len(), &counts)?),
             suspects: suspects.len(),
             per_class,
             warnings: emptied

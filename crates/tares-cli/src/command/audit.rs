@@ -4,8 +4,8 @@ use super::Exit;
 use super::plan::Training;
 use super::source::{Reading, load};
 use crate::audit::files::{
-    AgainstTruth, ClassSummary, Names, NeighbourSummary, Summary, digits_apart, sentences, write_labels, write_summary,
-    write_suspects,
+    AgainstTruth, ClassSummary, Names, NeighbourSummary, Summary, TransitionRecord, digits_apart, sentences,
+    write_labels, write_summary, write_suspects,
 };
 use crate::audit::run_history::RunHistory;
 use crate::files::{create_directory, write_whole};
@@ -397,7 +397,7 @@ impl Report {
             probabilities: origin,
             noise_rate: audited.estimate.rate,
             noise_rate_band: audited.estimate.interval,
-            transition: audited.estimate.transition.rows().iter().map(|row| rounded(row)).collect(),
+            matrix: TransitionRecord::of(&audited.estimate.transition),
             suspects: audited.suspects.len(),
             per_class: per_class.collect(),
             warnings: sentences(&audited.cautions(), names),
@@ -429,11 +429,6 @@ impl Report {
         });
         Ok(())
     }
-}
-
-/// To six places: more nobody can estimate, and a matrix of a thousand classes is a large file.
-fn rounded(row: &[f64]) -> Vec<f64> {
-    row.iter().map(|part| (1e6 * part).round() / 1e6).collect()
 }
 
 /// Tells audits apart in the browser: the same labels and suspects give the same key.

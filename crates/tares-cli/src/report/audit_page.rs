@@ -2,13 +2,17 @@
 //!
 //! One file. Decisions are kept in the browser and leave it as a CSV file for `tares apply-labels`.
 
-use super::heat_map::HeatMap;
+use super::heat_map::{HeatMap, describe};
 use super::page::{document, render};
-use crate::audit::files::{Summary, digits_apart};
+use crate::audit::files::{Summary, TransitionRecord, digits_apart};
 use crate::ui::failure::{Failure, Outcome};
 use minijinja::context;
 use minijinja::value::Value;
 use serde::Serialize;
+
+/// What the rows and columns of the matrix are.
+const ROWS: &str = "true class";
+const COLUMNS: &str = "given label";
 
 /// One suspect on the page.
 #[derive(Clone, Debug, Serialize)]
@@ -38,15 +42,21 @@ pub struct Shown {
 /// # Errors
 /// The template is broken or the heat map cannot be drawn.
 pub fn audit_page(summary: &Summary, shown: &[Shown], apply: Option<&str>, key: &str) -> Outcome<String> {
-    let map = HeatMap {
-        title: "Estimated noise".to_owned(),
-        row_label: "true class".to_owned(),
-        column_label: "given label".to_owned(),
-        classes: summary.classes.clone(),
-        values: summary.transition.clone(),
-    };
+    let words = describe(ROWS, COLUMNS, &summary.classes, summary.matrix.entries());
     // A matrix of more classes has cells nobody can see; the words below it name the largest.
-    let drawn = if summary.classes.len() <= 120 { Some(Value::from_safe_string(map.svg()?)) } else { None };
+    let drawn = match &summary.matrix {
+        TransitionRecord::Dense(values) if values.len() <= 120 => {
+            let map = HeatMap {
+                title: "Estimated noise".to_owned(),
+                row_label: ROWS.to_owned(),
+                column_label: COLUMNS.to_owned(),
+                classes: summary.classes.clone(),
+                values: values.clone(),
+            };
+            Some(Value::from_safe_string(map.svg()?))
+        }
+        _ => None,
+    };
     let percent = |value: f64| format!("{:.1}", 100.0 * value);
     let mut per_class: Vec<_> = summary.per_class.iter().filter(|class| class.rows > 0).collect();
     per_class.sort_by(|a, b| {
@@ -85,7 +95,7 @@ pub fn audit_page(summary: &Summary, shown: &[Shown], apply: Option<&str>, key: 
             warnings => &summary.warnings,
             apply => apply,
             map => drawn,
-            words => map.description(),
+            words => words,
             classes => classes,
             truth => summary.against_truth.as_ref().map(|truth| context! {
                 precision => truth.precision.map(percent), recall => truth.recall.map(percent),

@@ -69,32 +69,9 @@ impl HeatMap {
 
     /// The picture in words: the mean diagonal and the largest confusions.
     pub fn description(&self) -> String {
-        let k = self.classes.len();
-        let diagonal = (0..k).map(|i| self.values[i][i]).sum::<f64>() / k.max(1) as f64;
-        // The three largest, of equal ones the first: there may be millions of cells.
-        let mut most: Vec<(f64, usize, usize)> = Vec::new();
-        for (i, row) in self.values.iter().enumerate() {
-            for (j, &value) in row.iter().enumerate() {
-                if i != j && value > 0.0 && (most.len() < 3 || value > most[2].0) {
-                    most.insert(most.partition_point(|largest| largest.0 >= value), (value, i, j));
-                    most.truncate(3);
-                }
-            }
-        }
-        let largest = most
-            .iter()
-            .map(|(value, i, j)| format!("{} as {} {:.1} %", self.classes[*i], self.classes[*j], 100.0 * value));
-        let largest: Vec<String> = largest.collect();
-        let mut text = format!(
-            "Rows: {}; columns: {}. Diagonal {:.1} % on average.",
-            self.row_label,
-            self.column_label,
-            100.0 * diagonal
-        );
-        if !largest.is_empty() {
-            text.push_str(&format!(" Largest off the diagonal: {}.", largest.join(", ")));
-        }
-        text
+        let row =
+            |(i, row): (usize, &Vec<f64>)| row.iter().enumerate().map(|(j, &value)| (i, j, value)).collect::<Vec<_>>();
+        describe(&self.row_label, &self.column_label, &self.classes, self.values.iter().enumerate().flat_map(row))
     }
 
     fn shows_names(&self) -> bool {
@@ -106,6 +83,34 @@ impl HeatMap {
         let longest = self.classes.iter().map(|name| shortened(name).chars().count()).max().unwrap_or(1);
         14 + 8 * longest as u32
     }
+}
+
+/// A matrix in words, from its entries (row, column, fraction); those left out count as nothing.
+pub fn describe(
+    row_label: &str,
+    column_label: &str,
+    classes: &[String],
+    entries: impl Iterator<Item = (usize, usize, f64)>,
+) -> String {
+    let mut diagonal = 0.0;
+    // The three largest, of equal ones the first: there may be millions of cells.
+    let mut most: Vec<(f64, usize, usize)> = Vec::new();
+    for (i, j, value) in entries {
+        if i == j {
+            diagonal += value / classes.len().max(1) as f64;
+        } else if value > 0.0 && (most.len() < 3 || value > most[2].0) {
+            most.insert(most.partition_point(|largest| largest.0 >= value), (value, i, j));
+            most.truncate(3);
+        }
+    }
+    let largest: Vec<String> =
+        most.iter().map(|(value, i, j)| format!("{} as {} {:.1} %", classes[*i], classes[*j], 100.0 * value)).collect();
+    let mut text =
+        format!("Rows: {row_label}; columns: {column_label}. Diagonal {:.1} % on average.", 100.0 * diagonal);
+    if !largest.is_empty() {
+        text.push_str(&format!(" Largest off the diagonal: {}.", largest.join(", ")));
+    }
+    text
 }
 
 impl Drawing for HeatMap {

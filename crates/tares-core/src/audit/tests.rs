@@ -13,7 +13,7 @@ struct Case {
 }
 
 fn case(rows: usize, matrix: &Transition, strength: f64, draws: &mut Stream) -> Case {
-    let classes = matrix.classes();
+    let (classes, dense) = (matrix.classes(), matrix.to_dense());
     let (mut probs, mut given, mut truth) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..rows {
         let z = draws.below(classes);
@@ -27,12 +27,12 @@ fn case(rows: usize, matrix: &Transition, strength: f64, draws: &mut Stream) -> 
         let row = &mut probs[start..];
         // Of a thousand classes nearly all have no weight to speak of.
         for class in (0..classes).filter(|&class| weights[class] > 1e-6 * total) {
-            row.iter_mut().zip(&matrix.rows()[class]).for_each(|(p, part)| *p += weights[class] / total * part);
+            row.iter_mut().zip(&dense[class]).for_each(|(p, part)| *p += weights[class] / total * part);
         }
         let sum: f64 = row.iter().sum();
         row.iter_mut().for_each(|p| *p /= sum);
         truth.push(z as Label);
-        given.push(draws.weighted(&matrix.rows()[z]) as Label);
+        given.push(draws.weighted(&dense[z]) as Label);
     }
     Case { probs, given, truth }
 }

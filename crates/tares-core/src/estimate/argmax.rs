@@ -7,6 +7,7 @@ use super::row::{first_choice, largest};
 use crate::dataset::Label;
 use crate::error::Result;
 use crate::noise::Transition;
+use std::collections::BTreeMap;
 
 /// One pass: the estimate, and what `look` collected of the rows whose first choice is another class. `look` gets (index,
 /// given label, first choice, probabilities); what it collects is returned in the order of the rows.
@@ -20,7 +21,7 @@ where
     S: Send,
 {
     let classes = probs.classes();
-    let mut counts = vec![vec![0.0; classes]; classes]; // [true][given]
+    let mut counts = BTreeMap::new(); // (true, given)
     let (mut wrong, mut found) = (0, Vec::new());
     fold(
         probs,
@@ -39,20 +40,15 @@ where
             Ok(())
         },
         |(right, mistakes, part)| {
-            right.iter().enumerate().for_each(|(class, &rows)| counts[class][class] += rows as f64);
-            mistakes.iter().for_each(|&(truth, label)| counts[truth as usize][label as usize] += 1.0);
+            let right =
+                (0..).zip(right).filter(|(_, rows)| *rows > 0).map(|(class, rows)| ((class, class), rows as f64));
+            let mistaken = mistakes.iter().map(|&pair| (pair, 1.0));
+            right.chain(mistaken).for_each(|(pair, rows)| *counts.entry(pair).or_default() += rows);
             wrong += mistakes.len();
             found.extend(part);
             Ok(())
         },
     )?;
-    for (class, row) in counts.iter_mut().enumerate() {
-        let total: f64 = row.iter().sum();
-        match total > 0.0 {
-            true => row.iter_mut().for_each(|count| *count /= total),
-            false => row[class] = 1.0,
-        }
-    }
-    let estimate = Estimate::counted(wrong as f64 / given.len() as f64, given.len(), Transition::new(counts)?);
-    Ok((estimate, found))
+    let transition = Transition::of_counts(classes, &counts)?;
+    Ok((Estimate::counted(wrong as f64 / given.len() as f64, given.len(), transition), found))
 }

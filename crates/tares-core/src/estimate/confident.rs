@@ -2,7 +2,7 @@
 //!
 //! 1. θ_k = mean of p_k over the rows given k.
 //! 2. A row is confidently class j if p_j ≥ θ_j; if several are, the largest probability of all decides. The counts
-//!    [given][true] are scaled to the label counts.
+//!    per given label are scaled to the label counts.
 //! 3. Per pair (given k, true j) the rows given k with the largest p_j − p_k are suspects, as many as were counted.
 //! 4. A row whose largest probability is its given label never is one.
 //!
@@ -16,6 +16,7 @@ use super::row::largest;
 use crate::dataset::Label;
 use crate::error::Result;
 use crate::noise::Transition;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Slack of the comparisons p ≥ θ and argmax = given.
@@ -24,9 +25,9 @@ const SLACK: f64 = 1e-6;
 /// How many rows of each given label are confidently of each class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfidentJoint {
-    classes: usize,
-    /// `[given][true]`, calibrated: rows sum to the number of rows given that label.
-    counts: Vec<i64>,
+    /// Per given label the (true class, rows) that were counted, in the order of the classes; calibrated: they sum to the
+    /// number of rows given that label.
+    counts: Vec<Vec<(Label, i64)>>,
 }
 
 impl ConfidentJoint {
@@ -42,7 +43,8 @@ impl ConfidentJoint {
             // Nobody can be confident of a class nobody was given.
             .map(|mean| mean.map_or(2.0, |mean| mean.max(2.0 * SLACK)) - SLACK)
             .collect();
-        let mut counts = vec![0i64; classes * classes];
+        let mut counts: BTreeMap<(Label, Label), i64> =
+            (0..classes as Label).map(|class| ((class, class), 0)).collect();
         fold(
             probs,
             given,
@@ -53,24 +55,28 @@ impl ConfidentJoint {
                 Ok(())
             },
             |pairs| {
-                pairs.iter().for_each(|&(label, truth)| counts[label as usize * classes + truth as usize] += 1);
+                pairs.into_iter().for_each(|pair| *counts.entry(pair).or_default() += 1);
                 Ok(())
             },
         )?;
-        // At least one row of every class is right.
-        (0..classes).for_each(|class| counts[class * (classes + 1)] = counts[class * (classes + 1)].max(1));
-        Ok(Self { classes, counts: calibrated(&counts, &overview.counts) })
+        let mut by_label = vec![Vec::new(); classes];
+        for ((label, truth), count) in counts {
+            // At least one row of every class is right.
+            by_label[label as usize].push((truth, if label == truth { count.max(1) } else { count }));
+        }
+        Ok(Self { counts: calibrated(&by_label, &overview.counts) })
     }
 
     /// Rows given `given` whose class is `truth`.
     pub fn count(&self, given: usize, truth: usize) -> i64 {
-        self.counts[given * self.classes + truth]
+        let row = &self.counts[given];
+        row.binary_search_by_key(&(truth as Label), |entry| entry.0).map_or(0, |place| row[place].1)
     }
 
     /// How many labels are wrong.
     pub fn wrong(&self) -> i64 {
-        let right: i64 = (0..self.classes).map(|class| self.count(class, class)).sum();
-        self.counts.iter().sum::<i64>() - right
+        let right: i64 = (0..self.counts.len()).map(|class| self.count(class, class)).sum();
+        self.rows() - right
     }
 
     /// How many labels are wrong, and which are mistaken for which.
@@ -78,24 +84,17 @@ impl ConfidentJoint {
     /// # Errors
     /// A joint that no matrix can be made of.
     pub fn estimate(&self) -> Result<Estimate> {
-        let rows = self.counts.iter().sum::<i64>();
-        let rate = self.wrong() as f64 / rows as f64;
-        Ok(Estimate::counted(rate, rows as usize, Transition::new(self.transition_rows())?))
+        let rate = self.wrong() as f64 / self.rows() as f64;
+        let entries = |(given, row): (Label, &Vec<(Label, i64)>)| {
+            row.iter().map(|&(truth, count)| ((truth, given), count as f64)).collect::<Vec<_>>()
+        };
+        let counts = (0..).zip(&self.counts).flat_map(entries).collect();
+        Ok(Estimate::counted(rate, self.rows() as usize, Transition::of_counts(self.counts.len(), &counts)?))
     }
 
-    /// `T[true][given]`; the row of a class without rows is the identity's.
-    pub fn transition_rows(&self) -> Vec<Vec<f64>> {
-        (0..self.classes)
-            .map(|truth| {
-                let total: i64 = (0..self.classes).map(|given| self.count(given, truth)).sum();
-                (0..self.classes)
-                    .map(|given| match total {
-                        0 => f64::from(given == truth),
-                        _ => self.count(given, truth) as f64 / total as f64,
-                    })
-                    .collect()
-            })
-            .collect()
+    /// N.
+    fn rows(&self) -> i64 {
+        self.counts.iter().flatten().map(|entry| entry.1).sum()
     }
 
     /// Another pass: the suspects, in the order of the rows, with the class each was taken for.
@@ -108,21 +107,18 @@ impl ConfidentJoint {
         given: &[Label],
         overview: &Overview,
     ) -> Result<Vec<usize>> {
-        let wanted = self.prune_counts();
         let mut tops: Vec<Top> = Vec::new();
         // Per given label: the classes it is pruned for, and where their rows are collected.
-        let plans: Vec<Vec<(usize, usize)>> = (0..self.classes)
+        let plans: Vec<Vec<(usize, usize)>> = (0..self.counts.len())
             .map(|label| {
                 if overview.counts[label] <= 1 {
                     return Vec::new();
                 }
-                (0..self.classes)
-                    .filter(|&truth| truth != label && wanted[truth * self.classes + label] > 0)
-                    .map(|truth| {
-                        tops.push(Top { wanted: wanted[truth * self.classes + label] as usize, rows: Vec::new() });
-                        (truth, tops.len() - 1)
-                    })
-                    .collect()
+                let mut collect = |(truth, wanted): (Label, usize)| {
+                    tops.push(Top { wanted, rows: Vec::new() });
+                    (truth as usize, tops.len() - 1)
+                };
+                self.wanted(label).into_iter().map(&mut collect).collect()
             })
             .collect();
         // A row below the cutoff of its pair is already beaten by enough others; raised as rows come in.
@@ -170,19 +166,14 @@ impl ConfidentJoint {
         Ok(suspects)
     }
 
-    /// `[true][given]`: how many rows to take per pair, leaving at least one in every given class.
-    fn prune_counts(&self) -> Vec<i64> {
-        let classes = self.classes;
-        let mut wanted = vec![0; classes * classes];
-        for given in 0..classes {
-            let own = self.count(given, given);
-            let others = (0..classes).filter(|&truth| self.count(given, truth) != 0).count();
-            let less = (own.max(1) - own) as f64 / ((others as f64) - 1.0).max(1.0);
-            for truth in (0..classes).filter(|&truth| truth != given) {
-                wanted[truth * classes + given] = (self.count(given, truth) as f64 - less).max(0.0) as i64;
-            }
-        }
-        wanted
+    /// The true classes that rows given a label are taken for, and how many rows of each, so that at least one row keeps the
+    /// label.
+    fn wanted(&self, given: usize) -> Vec<(Label, usize)> {
+        let own = self.count(given, given);
+        let others = self.counts[given].iter().filter(|entry| entry.1 != 0).count();
+        let less = (own.max(1) - own) as f64 / ((others as f64) - 1.0).max(1.0);
+        let wanted = self.counts[given].iter().map(|&(truth, count)| (truth, (count as f64 - less).max(0.0) as usize));
+        wanted.filter(|&(truth, wanted)| truth as usize != given && wanted > 0).collect()
     }
 }
 
@@ -233,19 +224,20 @@ fn keeps_label<R: Number>(row: &[R], label: usize) -> bool {
     })
 }
 
-/// Scales the rows of `[given][true]` to the label counts and rounds them, keeping row sums.
-fn calibrated(counts: &[i64], label_counts: &[usize]) -> Vec<i64> {
-    let classes = label_counts.len();
-    let mut scaled = vec![0.0; counts.len()];
-    for (given, row) in counts.chunks_exact(classes).enumerate() {
-        let total: i64 = row.iter().sum();
-        for (truth, &count) in row.iter().enumerate() {
-            scaled[given * classes + truth] = count as f64 / total as f64 * label_counts[given] as f64;
-        }
-    }
+/// Scales the rows of each given label to the label counts and rounds them, keeping their sums.
+fn calibrated(counts: &[Vec<(Label, i64)>], label_counts: &[usize]) -> Vec<Vec<(Label, i64)>> {
+    let scaled = |(row, &labels): (&Vec<(Label, i64)>, &usize)| {
+        let total: i64 = row.iter().map(|entry| entry.1).sum();
+        row.iter().map(|entry| entry.1 as f64 / total as f64 * labels as f64).collect::<Vec<f64>>()
+    };
+    let scaled: Vec<Vec<f64>> = counts.iter().zip(label_counts).map(scaled).collect();
     let rows = label_counts.iter().sum::<usize>() as f64;
-    let total: f64 = scaled.iter().sum();
-    scaled.chunks_exact(classes).flat_map(|row| rounded(row.iter().map(|v| v / total * rows).collect())).collect()
+    let total: f64 = scaled.iter().flatten().sum();
+    let whole = |(row, scaled): (&Vec<(Label, i64)>, Vec<f64>)| {
+        let scaled = rounded(scaled.iter().map(|v| v / total * rows).collect());
+        row.iter().zip(scaled).map(|(entry, count)| (entry.0, count)).collect()
+    };
+    counts.iter().zip(scaled).map(whole).collect()
 }
 
 /// Rounds to integers with the same (rounded) sum: the entries rounded worst give way.
@@ -273,6 +265,12 @@ mod tests {
     use super::*;
     use crate::estimate::ProbabilityMatrix;
 
+    /// All counts, label after label, as cleanlab prints them.
+    fn all_counts(joint: &ConfidentJoint) -> Vec<i64> {
+        let classes = joint.counts.len();
+        (0..classes * classes).map(|place| joint.count(place / classes, place % classes)).collect()
+    }
+
     #[test]
     fn rounding_keeps_the_sum() {
         assert_eq!(rounded(vec![0.4, 0.4, 0.2]), [0, 1, 0]);
@@ -289,7 +287,7 @@ mod tests {
         let (table, given) = (ProbabilityMatrix::new(&values, 2).unwrap(), [0, 0, 0, 0, 1, 1, 1, 1]);
         let overview = Overview::of(&table, &given).unwrap();
         let joint = ConfidentJoint::of(&table, &given, &overview).unwrap();
-        assert_eq!(joint.counts, [3, 1, 1, 3]);
+        assert_eq!(all_counts(&joint), [3, 1, 1, 3]);
         assert_eq!(joint.suspects(&table, &given, &overview).unwrap(), [3, 7]);
         assert_eq!(joint.wrong(), 2);
     }
@@ -318,7 +316,7 @@ mod tests {
         let table = ProbabilityMatrix::new(&values, 4).unwrap();
         let overview = Overview::of(&table, &given).unwrap();
         let joint = ConfidentJoint::of(&table, &given, &overview).unwrap();
-        assert_eq!(joint.counts, [13, 0, 0, 0, 3, 8, 1, 0, 0, 0, 11, 0, 1, 0, 2, 9]);
+        assert_eq!(all_counts(&joint), [13, 0, 0, 0, 3, 8, 1, 0, 0, 0, 11, 0, 1, 0, 2, 9]);
         assert_eq!(joint.suspects(&table, &given, &overview).unwrap(), [2, 9, 15, 20, 27, 36, 42]);
     }
 }

@@ -70,7 +70,7 @@ pub fn from_triples(triples: &[[Label; 3]], classes: usize) -> Result<Estimate> 
         sorted.chunk_by(|a, b| a == b).map(|same| (same[0].map(|y| y as usize), same.len() as f64)).collect();
 
     let mut prior = vec![1.0 / classes as f64; classes];
-    let mut matrix = Transition::symmetric(classes, 0.2)?.rows().to_vec();
+    let mut matrix = Transition::symmetric(classes, 0.2)?.to_dense();
     for _ in 0..200 {
         let mut expected = vec![vec![0.01 / classes as f64; classes]; classes];
         let mut weight = vec![0.0; classes];
@@ -129,9 +129,9 @@ mod tests {
         let wanted = Transition::new(vec![vec![0.7, 0.2, 0.1], vec![0.0, 0.9, 0.1], vec![0.3, 0.1, 0.6]]).unwrap();
         let mut draws = stream(3, "test");
         let triples: Vec<[Label; 3]> =
-            (0..30_000).map(|i| [0; 3].map(|_| draws.weighted(&wanted.rows()[i % 3]) as Label)).collect();
+            (0..30_000).map(|i| [0; 3].map(|_| draws.weighted(&wanted.to_dense()[i % 3]) as Label)).collect();
         let found = from_triples(&triples, 3).unwrap();
-        for (a, b) in found.transition.rows().iter().flatten().zip(wanted.rows().iter().flatten()) {
+        for (a, b) in found.transition.to_dense().iter().flatten().zip(wanted.to_dense().iter().flatten()) {
             assert!((a - b).abs() < 0.03, "{:?}", found.transition);
         }
         assert!((found.rate - 0.8 / 3.0).abs() < 0.015, "{}", found.rate);

@@ -11,7 +11,7 @@ pub mod realised;
 pub mod transition;
 
 pub use realised::Realised;
-pub use transition::Transition;
+pub use transition::{Transition, TransitionRow};
 
 use crate::dataset::{Dataset, Label};
 use crate::error::{Error, Result, unit_interval};
@@ -134,7 +134,7 @@ impl Noise {
             Self::None => Some(0.0),
             Self::UniformAll { rate } => Some(rate * (classes as f64 - 1.0) / classes as f64),
             Self::Matrix(transition) => {
-                let right: f64 = (0..transition.classes()).map(|k| transition.rows()[k][k]).sum();
+                let right: f64 = (0..transition.classes()).map(|k| transition.at(k, k)).sum();
                 Some(1.0 - right / transition.classes() as f64)
             }
             Self::PerSample(_) => None,
@@ -206,7 +206,7 @@ impl fmt::Display for Noise {
             Self::ExactPerClass { rate } => write!(f, "exact-per-class:{rate}"),
             Self::Instance { rate } => write!(f, "instance:{rate}"),
             Self::Matrix(transition) => {
-                let rows: Vec<String> = transition.rows().iter().map(|row| list(row)).collect();
+                let rows: Vec<String> = transition.to_dense().iter().map(|row| list(row)).collect();
                 write!(f, "matrix:{}", rows.join(","))
             }
             Self::PerSample(probabilities) => write!(f, "per-sample:{}", list(probabilities)),

@@ -61,15 +61,10 @@ impl Realised {
     /// # Errors
     /// Fewer than two classes.
     pub fn transition(&self) -> Result<Transition> {
-        let row = |class: usize| {
-            let total: usize = self.counts[class].iter().sum();
-            let share = |given: usize| match total {
-                0 => f64::from(u8::from(class == given)),
-                _ => self.counts[class][given] as f64 / total as f64,
-            };
-            (0..self.counts.len()).map(share).collect()
+        let of_class = |(class, row): (Label, &Vec<usize>)| {
+            (0..).zip(row.clone()).map(|(given, count)| ((class, given), count as f64)).collect::<Vec<_>>()
         };
-        Transition::new((0..self.counts.len()).map(row).collect())
+        Transition::of_counts(self.counts.len(), &(0..).zip(&self.counts).flat_map(of_class).collect())
     }
 }
 
@@ -91,6 +86,6 @@ mod tests {
     #[test]
     fn a_class_without_samples_gets_a_row_of_the_identity() {
         let realised = Realised::between(&[0, 0], &[0, 1], 3).unwrap();
-        assert_eq!(realised.transition().unwrap().rows()[2], [0.0, 0.0, 1.0]);
+        assert_eq!(realised.transition().unwrap().to_dense()[2], [0.0, 0.0, 1.0]);
     }
 }

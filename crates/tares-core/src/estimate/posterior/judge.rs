@@ -5,6 +5,7 @@
 //! rounded to 32 bits first.
 
 use super::Verdict;
+use super::label_columns::LabelColumns;
 use super::lanes::{FEW, ROWS, log_ratios};
 use super::likelihood::{ClassLikelihood, entry_log_ratios};
 use super::noise_model::Columns;
@@ -24,8 +25,8 @@ pub(crate) struct Judge {
     likelihood: ClassLikelihood,
     /// T with few classes, `[true][given]`: the rows side by side have different labels. Empty with many classes.
     rows: Vec<[f32; FEW]>,
-    /// T with many classes, column after column: a row needs the column of its label. Empty with few classes.
-    columns: Vec<f32>,
+    /// T with many classes. Empty with few classes.
+    columns: LabelColumns,
 }
 
 /// Results for rows side by side.
@@ -67,15 +68,14 @@ struct Entries {
 impl Judge {
     /// A judge of rows of `classes` classes.
     pub(crate) fn new(mut columns: Columns<'_>, classes: usize, likelihood: ClassLikelihood) -> Self {
-        let mut judge = Self { classes, likelihood, rows: Vec::new(), columns: Vec::new() };
+        let mut judge = Self { classes, likelihood, rows: Vec::new(), columns: LabelColumns::Dense(Vec::new()) };
         if classes <= FEW {
             judge.rows = vec![[0.0; FEW]; classes];
             for label in 0..classes {
                 judge.rows.iter_mut().zip(columns.of(label)).for_each(|(row, &entry)| row[label] = entry);
             }
         } else {
-            judge.columns.reserve_exact(classes * classes);
-            (0..classes).for_each(|label| judge.columns.extend_from_slice(columns.of(label)));
+            judge.columns = LabelColumns::new(&mut columns, classes);
         }
         judge
     }
@@ -104,10 +104,10 @@ impl Judge {
         } else {
             let mut memory = Entries::default();
             self.entries(row, label, RowSummary::of(row).max, &mut memory);
-            let column = &self.columns[label as usize * self.classes..][..self.classes];
+            let column = self.columns.of(label as usize, self.classes);
             let entries = memory.informative.names.iter().zip(&memory.likelihoods);
             entries.fold((0.0, 0.0), |(own, total), (&name, b)| {
-                let joint = b * column[name as usize];
+                let joint = b * column.at(name);
                 (if name == class { joint } else { own }, total + joint)
             })
         };
@@ -131,11 +131,11 @@ impl Judge {
         let Informative { names, values, .. } = informative;
         entry_log_ratios(values, self.classes);
         self.likelihood.of_entries(names, values, likelihoods);
-        let column = &self.columns[label as usize * self.classes..][..self.classes];
+        let column = self.columns.of(label as usize, self.classes);
         let (mut own, mut total, mut own_likelihood) = (0.0, 0.0, 0.0);
         let (mut best, mut suggested) = (-1.0, u32::from(label == 0));
         for (&class, &b) in names.iter().zip(&*likelihoods) {
-            let joint = b * column[class as usize];
+            let joint = b * column.at(class);
             total += joint;
             if class == label {
                 (own, own_likelihood) = (joint, b);

@@ -25,6 +25,7 @@ mod e_step;
 mod em;
 mod inputs;
 mod judge;
+mod label_columns;
 mod lanes;
 mod likelihood;
 mod noise_model;
@@ -38,7 +39,6 @@ use crate::estimate::check::{LEAST_SKILL, Overview, Tally};
 use crate::estimate::pass::fold;
 use crate::estimate::probabilities::{Number, Probabilities};
 use crate::estimate::{Estimate, counting_interval};
-use crate::noise::Transition;
 use crate::widest::widest;
 use em::{Em, EmFit};
 use judge::{Judge, JudgeBlock};
@@ -204,7 +204,7 @@ impl Posterior {
             rate,
             interval: (self.low.min(rate), self.high.max(rate)),
             uniform_rate: self.uniform_rate.min(rate),
-            transition: Transition::new(self.transition_rows())?,
+            transition: self.noise.transition()?,
         };
         Ok((overview, estimate, found))
     }
@@ -238,11 +238,6 @@ impl Posterior {
     /// The rate of noise that does not depend on difficulty: without the additional mistakes people make on hard rows.
     pub fn uniform_rate(&self) -> f64 {
         self.uniform_rate
-    }
-
-    /// `T[true][given]`.
-    pub fn transition_rows(&self) -> Vec<Vec<f64>> {
-        self.noise.transition_rows()
     }
 }
 

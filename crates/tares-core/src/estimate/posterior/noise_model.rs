@@ -4,6 +4,8 @@
 //! by one, and all other entries of a row of T share one value.
 
 use super::likelihood::ClassLikelihood;
+use crate::error::Result;
+use crate::noise::{Transition, TransitionRow};
 
 /// Pseudo-count per (true, given) pair, in drawn rows, so that unseen mistakes keep some probability. Each class's
 /// pseudo-counts are spread like the labels of all classes together.
@@ -112,21 +114,22 @@ impl NoiseModel {
     /// The columns of T, to be read one at a time.
     pub(crate) fn columns(&self) -> Columns<'_> {
         let unseen: Vec<f32> = self.unseen.iter().map(|&entry| entry as f32).collect();
-        Columns { noise: self, column: unseen.clone(), unseen }
+        Columns { noise: self, column: unseen.clone(), unseen, label: None }
     }
 
-    /// T, `[true][given]`; every row sums to 1.
-    pub(crate) fn transition_rows(&self) -> Vec<Vec<f64>> {
+    /// T; every row sums to 1.
+    pub(crate) fn transition(&self) -> Result<Transition> {
         let classes = self.unseen.len();
-        let mut rows: Vec<Vec<f64>> = self.unseen.iter().map(|&entry| vec![entry; classes]).collect();
+        let mut rows: Vec<Column> = vec![Vec::new(); classes];
         for (label, column) in self.columns.iter().enumerate() {
-            column.iter().for_each(|&(class, entry)| rows[class as usize][label] = entry);
+            column.iter().for_each(|&(class, entry)| rows[class as usize].push((label as u32, entry)));
         }
-        for row in &mut rows {
-            let sum: f64 = row.iter().sum();
-            row.iter_mut().for_each(|entry| *entry /= sum);
-        }
-        rows
+        let distribution = |(mut listed, &others): (Column, &f64)| {
+            let sum = listed.iter().map(|entry| entry.1).sum::<f64>() + others * (classes - listed.len()) as f64;
+            listed.iter_mut().for_each(|entry| entry.1 /= sum);
+            TransitionRow::new(listed, others / sum)
+        };
+        Transition::of_rows(rows.into_iter().zip(&self.unseen).map(distribution).collect())
     }
 }
 
@@ -135,14 +138,31 @@ pub(crate) struct Columns<'a> {
     noise: &'a NoiseModel,
     unseen: Vec<f32>,
     column: Vec<f32>,
+    /// The label whose column it is; none at first.
+    label: Option<usize>,
 }
 
 impl Columns<'_> {
     /// T[·][label].
     pub(crate) fn of(&mut self, label: usize) -> &[f32] {
-        self.column.copy_from_slice(&self.unseen);
+        // Only what differs from the column before is written: with many classes that is little.
+        if let Some(before) = self.label.replace(label) {
+            for &(class, _) in &self.noise.columns[before] {
+                self.column[class as usize] = self.unseen[class as usize];
+            }
+        }
         self.noise.columns[label].iter().for_each(|&(class, entry)| self.column[class as usize] = entry as f32);
         &self.column
+    }
+
+    /// The stored entries of T[·][label].
+    pub(crate) fn stored(&self, label: usize) -> impl Iterator<Item = (u32, f32)> + '_ {
+        self.noise.columns[label].iter().map(|&(class, entry)| (class, entry as f32))
+    }
+
+    /// For each true class, the value of all entries that are not stored.
+    pub(crate) fn unseen(&self) -> &[f32] {
+        &self.unseen
     }
 }
 
