@@ -123,7 +123,13 @@ impl Iterator for Batches {
     type Item = Batch;
 
     fn next(&mut self) -> Option<Batch> {
-        let Prepared { indices, given, inputs } = self.prepared.as_ref()?.recv().ok()?;
+        let Ok(Prepared { indices, given, inputs }) = self.prepared.as_ref()?.recv() else {
+            // All batches are out, unless the other thread panicked: then an epoch must not look complete.
+            if let Some(Err(panic)) = self.thread.take().map(std::thread::JoinHandle::join) {
+                std::panic::resume_unwind(panic);
+            }
+            return None;
+        };
         let [channels, height, width] = self.dims;
         let shape = [indices.len(), channels, height, width];
         let targets: Vec<i32> = given.iter().map(|&label| label as i32).collect();

@@ -8,6 +8,7 @@
 //! belongs to a run (plan, method, data) is in the checkpoint as a fingerprint: continuing another run is refused too.
 
 use crate::error::{Error, Result};
+use crate::history::{Epoch, load_epochs};
 use std::collections::BTreeMap;
 use tares_core::Fingerprint;
 
@@ -86,6 +87,14 @@ impl Checkpoint {
     pub fn epochs(&self) -> usize {
         self.entries.get("epochs done").and_then(|b| b.as_slice().try_into().ok()).map_or(0, u64::from_le_bytes)
             as usize
+    }
+
+    /// What those epochs did, first to last.
+    ///
+    /// # Errors
+    /// A checkpoint without them.
+    pub fn history(&self) -> Result<Vec<Epoch>> {
+        load_epochs(self)
     }
 
     /// For tests that change an entry behind a right checksum.

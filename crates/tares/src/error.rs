@@ -22,6 +22,9 @@ pub enum Error {
     /// Bytes that are not a whole checkpoint, or the checkpoint of another run.
     #[error("checkpoint: {0}")]
     Checkpoint(String),
+    /// A callback stopped training before its end, where only a finished training gives a result.
+    #[error("stopped before the end of training")]
+    Stopped,
     /// Weights that don't fit the network.
     #[error("weights: {0}")]
     Weights(String),

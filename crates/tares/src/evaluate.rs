@@ -1,8 +1,9 @@
 //! What a trained network says about data: probabilities, answers, and out-of-sample probabilities for an audit.
 
 use crate::batches::Batches;
-use crate::error::Result;
-use crate::fit::{Control, Fit, Progress};
+use crate::cross_validation::CrossValidation;
+use crate::error::{Error, Result};
+use crate::fit::{Control, Progress};
 use crate::history::{argmax, softmax};
 use crate::input_transform::InputTransform;
 use crate::method::Method;
@@ -10,7 +11,7 @@ use crate::network::{Classifier, Network};
 use crate::plan::Plan;
 use crate::run::to_host;
 use burn::tensor::Device;
-use tares_core::{Dataset, Label, stream};
+use tares_core::{Dataset, Label};
 
 /// Rows per batch without autodiff: large enough to keep every core busy, small enough that a layer of 128 maps of the
 /// picture's size stays near 128 MB.
@@ -79,10 +80,12 @@ pub(crate) fn accuracy<N: Classifier>(
 /// Probabilities for every row from a network that never saw it: `k` networks, each trained on all folds but one.
 ///
 /// This is what an audit of the labels needs: probabilities of rows a network was trained on only repeat their labels.
-/// `on_epoch` hears of every epoch of every fold, with the fold's number.
+/// `on_epoch` hears of every epoch of every fold, with the fold's number. To stop and go on later, train the folds of a
+/// [`CrossValidation`] one by one.
 ///
 /// # Errors
-/// As [`Fit::train_network`]; `k` below 2 or above the number of rows.
+/// As [`Fit::train_network`](crate::Fit::train_network); `k` below 2 or above the number of rows; [`Error::Stopped`] when `on_epoch`
+/// stopped a fold before its last epoch: half-trained networks give no probabilities.
 ///
 /// ```
 /// use tares::{Control, Method, Plan, evaluate::cross_validated_probabilities};
@@ -107,23 +110,13 @@ pub fn cross_validated_probabilities(
     device: &Device,
     on_epoch: &mut dyn FnMut(usize, &Progress<'_>) -> Control,
 ) -> Result<Vec<f32>> {
-    let folds = data.folds(k, plan.seed)?;
-    let classes = data.classes();
-    let mut all = vec![0.0; data.len() * classes];
+    let judges = CrossValidation::new(data, k, network, method, plan, device)?;
+    let mut finished = Vec::with_capacity(k);
     for fold in 0..k {
-        let part = |inside: bool| (0..data.len()).filter(|&row| (folds[row] == fold) == inside).collect::<Vec<_>>();
-        let (train, held) = (data.subset(&part(false))?, part(true));
-        let plan = Plan { seed: stream(plan.seed, &format!("fold {fold}")).bits(), ..plan.clone() };
-        let fitted = Fit::new(&train, method, &plan)
-            .device(device)
-            .on_epoch(|progress| on_epoch(fold, progress))
-            .train_network(network)?;
-        let probabilities = fitted.probabilities(&data.subset(&held)?)?;
-        for (row, values) in held.iter().zip(probabilities.chunks_exact(classes)) {
-            all[row * classes..(row + 1) * classes].copy_from_slice(values);
-        }
+        let done = judges.fold(fold, None, &mut |progress| on_epoch(fold, progress))?;
+        finished.push(done.ok_or(Error::Stopped)?);
     }
-    Ok(all)
+    judges.probabilities(&finished)
 }
 
 #[cfg(test)]

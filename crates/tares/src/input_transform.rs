@@ -107,6 +107,14 @@ impl InputTransform {
         }
     }
 
+    /// What a stored row looks like.
+    pub fn input(&self) -> Shape {
+        match self.flat {
+            true => Shape::Flat(self.input[0]),
+            false => Shape::Image { channels: self.input[0], height: self.input[1], width: self.input[2] },
+        }
+    }
+
     /// The tensor's dimensions for one row.
     pub(crate) fn dims(&self) -> [usize; 3] {
         self.output

@@ -50,6 +50,7 @@
 pub mod augment;
 pub mod batches;
 pub mod checkpoint;
+pub mod cross_validation;
 pub mod descent;
 pub mod device;
 pub mod error;
@@ -70,6 +71,7 @@ pub mod schedule;
 
 pub use augment::Augment;
 pub use checkpoint::Checkpoint;
+pub use cross_validation::CrossValidation;
 pub use error::{Error, Result};
 pub use fit::{Control, Fit, Fitted, Progress};
 pub use history::{Epoch, History};

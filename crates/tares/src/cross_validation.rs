@@ -1,0 +1,202 @@
+//! [`CrossValidation`]: probabilities for every row from a network that never saw it.
+//!
+//! The rows are dealt into k folds; k networks are trained, each on all folds but one, and each judges the fold it has not
+//! seen. Probabilities of rows a network was trained on only repeat their labels, so this is what an audit needs.
+//!
+//! A fold is the unit that can be kept: [`CrossValidation::fold`] trains one, its state is a [`Checkpoint`], and folds that
+//! were stopped or kept on disk give the same bits as folds trained in one go.
+
+use crate::checkpoint::Checkpoint;
+use crate::error::{Error, Result};
+use crate::fit::{Control, Fit, Progress};
+use crate::identity::Identity;
+use crate::method::Method;
+use crate::network::Network;
+use crate::plan::Plan;
+use burn::tensor::Device;
+use tares_core::{Dataset, stream};
+
+/// The entry of a checkpoint that holds a finished fold's probabilities.
+const HELD_OUT: &str = "held-out probabilities";
+
+/// k networks to be, and the rows each of them judges.
+pub struct CrossValidation<'a> {
+    data: &'a Dataset,
+    network: &'a Network,
+    method: &'a Method,
+    plan: &'a Plan,
+    device: &'a Device,
+    /// The fold of every row.
+    fold_of: Vec<usize>,
+    folds: usize,
+}
+
+impl<'a> CrossValidation<'a> {
+    /// Deals the rows into `folds` folds, by the plan's seed.
+    ///
+    /// # Errors
+    /// Fewer than 2 folds, or more than rows.
+    pub fn new(
+        data: &'a Dataset,
+        folds: usize,
+        network: &'a Network,
+        method: &'a Method,
+        plan: &'a Plan,
+        device: &'a Device,
+    ) -> Result<Self> {
+        let fold_of = data.folds(folds, plan.seed)?;
+        Ok(Self { data, network, method, plan, device, fold_of, folds })
+    }
+
+    /// How many networks are trained.
+    pub fn folds(&self) -> usize {
+        self.folds
+    }
+
+    /// Whether a checkpoint is that of a finished fold.
+    pub fn is_finished(kept: &Checkpoint) -> bool {
+        kept.has(HELD_OUT)
+    }
+
+    /// Trains the network that must not see `fold`, from `kept` on if there is a checkpoint of it, and gives the finished
+    /// fold; `None` if `on_epoch` stopped it before its last epoch (keep [`Progress::checkpoint`] to go on).
+    ///
+    /// # Errors
+    /// As [`Fit::train_network`]; a checkpoint of another question.
+    pub fn fold(
+        &self,
+        fold: usize,
+        kept: Option<Checkpoint>,
+        on_epoch: &mut dyn FnMut(&Progress<'_>) -> Control,
+    ) -> Result<Option<Checkpoint>> {
+        if let Some(kept) = kept.as_ref().filter(|kept| Self::is_finished(kept)) {
+            self.held_out(fold, kept)?;
+            return Ok(Some(kept.clone()));
+        }
+        let train = self.data.subset(&self.rows(|of| of != fold))?;
+        let held = self.data.subset(&self.rows(|of| of == fold))?;
+        let plan = self.plan_of(fold);
+        let mut fit = Fit::new(&train, self.method, &plan).device(self.device).on_epoch(on_epoch);
+        if let Some(checkpoint) = kept {
+            fit = fit.resume(checkpoint);
+        }
+        let fitted = fit.train_network(self.network)?;
+        if fitted.epochs.len() < plan.epochs {
+            return Ok(None);
+        }
+        let mut finished = Checkpoint::default();
+        self.identity(fold).save(&mut finished);
+        finished.put_f32s(HELD_OUT, &fitted.probabilities(&held)?);
+        Ok(Some(finished))
+    }
+
+    /// Puts the finished folds together, first to last: `[N][K]`, in the order of the data.
+    ///
+    /// # Errors
+    /// A fold that is missing, unfinished or of another question.
+    pub fn probabilities(&self, finished: &[Checkpoint]) -> Result<Vec<f32>> {
+        if finished.len() != self.folds {
+            return Err(tares_core::Error::length("finished folds", self.folds, finished.len()).into());
+        }
+        let classes = self.data.classes();
+        let mut all = vec![0.0; self.data.len() * classes];
+        for (fold, checkpoint) in finished.iter().enumerate() {
+            let values = self.held_out(fold, checkpoint)?;
+            for (row, values) in self.rows(|of| of == fold).into_iter().zip(values.chunks_exact(classes)) {
+                all[row * classes..(row + 1) * classes].copy_from_slice(values);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The probabilities in a finished fold's checkpoint, once it is clear that they belong here.
+    fn held_out(&self, fold: usize, finished: &Checkpoint) -> Result<Vec<f32>> {
+        self.identity(fold).check(finished)?;
+        let values = finished.f32s(HELD_OUT)?;
+        let wanted = self.fold_of.iter().filter(|&&of| of == fold).count() * self.data.classes();
+        if values.len() != wanted {
+            let text = format!("'{HELD_OUT}' must hold {wanted} numbers, got {}", values.len());
+            return Err(Error::Checkpoint(text));
+        }
+        Ok(values)
+    }
+
+    fn identity(&self, fold: usize) -> Identity {
+        Identity::new(&self.network.to_string(), self.method, &self.plan_of(fold), self.data)
+    }
+
+    fn plan_of(&self, fold: usize) -> Plan {
+        Plan { seed: stream(self.plan.seed, &format!("fold {fold}")).bits(), ..self.plan.clone() }
+    }
+
+    fn rows(&self, chosen: impl Fn(usize) -> bool) -> Vec<usize> {
+        (0..self.data.len()).filter(|&row| chosen(self.fold_of[row])).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tares_core::Shape;
+
+    fn data() -> Dataset {
+        let rows: Vec<f32> = (0..90).flat_map(|i| [(i % 3) as f32, (i % 7) as f32]).collect();
+        Dataset::new(rows, Shape::Flat(2), (0..90).map(|i| i % 3).collect(), ["a", "b", "c"]).unwrap()
+    }
+
+    fn plan() -> Plan {
+        Plan { epochs: 4, batch: 16, ..Plan::default() }
+    }
+
+    /// All folds without a stop.
+    fn whole(judges: &CrossValidation<'_>) -> Vec<Checkpoint> {
+        let fold = |fold| judges.fold(fold, None, &mut |_| Control::Continue).unwrap().unwrap();
+        (0..judges.folds()).map(fold).collect()
+    }
+
+    #[test]
+    fn a_fold_stopped_and_gone_on_with_gives_the_same_bits() {
+        let (data, plan, network, device) = (data(), plan(), "mlp:8".parse().unwrap(), Device::flex());
+        let judges = CrossValidation::new(&data, 3, &network, &Method::Standard, &plan, &device).unwrap();
+        let mut finished = whole(&judges);
+        let mut kept = None;
+        let stopped = judges.fold(1, None, &mut |progress| {
+            kept = Some(Checkpoint::from_bytes(&progress.checkpoint().unwrap().to_bytes()).unwrap());
+            if progress.epochs.len() == 2 { Control::Stop } else { Control::Continue }
+        });
+        assert_eq!(stopped.unwrap(), None, "two of four epochs are no judge");
+        let mut epochs = 0;
+        let again = judges.fold(1, kept, &mut |_| {
+            epochs += 1;
+            Control::Continue
+        });
+        let before = judges.probabilities(&finished).unwrap();
+        finished[1] = again.unwrap().unwrap();
+        assert_eq!((epochs, judges.probabilities(&finished).unwrap()), (2, before));
+    }
+
+    #[test]
+    fn a_stop_after_the_last_epoch_comes_too_late() {
+        let (data, plan, network, device) = (data(), plan(), "mlp:8".parse().unwrap(), Device::flex());
+        let judges = CrossValidation::new(&data, 2, &network, &Method::Standard, &plan, &device).unwrap();
+        let last = |progress: &Progress<'_>| match progress.epochs.len() {
+            4 => Control::Stop,
+            _ => Control::Continue,
+        };
+        assert!(judges.fold(0, None, &mut { last }).unwrap().is_some());
+    }
+
+    #[test]
+    fn folds_of_another_question_are_refused() {
+        let (data, plan, network, device) = (data(), plan(), "mlp:8".parse().unwrap(), Device::flex());
+        let judges = CrossValidation::new(&data, 2, &network, &Method::Standard, &plan, &device).unwrap();
+        let finished = whole(&judges);
+        let swapped = [finished[1].clone(), finished[0].clone()];
+        assert!(judges.probabilities(&swapped).unwrap_err().to_string().contains("belongs to another run"));
+        assert!(judges.probabilities(&finished[..1]).is_err());
+        let longer = Plan { epochs: 5, ..plan.clone() };
+        let other = CrossValidation::new(&data, 2, &network, &Method::Standard, &longer, &device).unwrap();
+        assert!(other.probabilities(&finished).is_err());
+        assert!(other.fold(0, Some(finished[0].clone()), &mut |_| Control::Continue).is_err());
+    }
+}
