@@ -230,10 +230,10 @@ impl<N: Classifier> Fitted<N> {
         to_safetensors(&self.networks[0])
     }
 
-    /// The mean test accuracy of the last `k` epochs, if there was test data.
-    pub fn mean_of_last(&self, k: usize) -> Option<f64> {
-        let last: Vec<f64> = self.epochs.iter().rev().take(k).filter_map(|epoch| epoch.test_accuracy).collect();
-        (!last.is_empty()).then(|| last.iter().sum::<f64>() / last.len() as f64)
+    /// The mean test accuracy of the [`last_epochs`](tares_core::metric::last_epochs), if there was test data.
+    pub fn mean_of_last(&self) -> Option<f64> {
+        let per_epoch: Vec<Option<f64>> = self.epochs.iter().map(|epoch| epoch.test_accuracy).collect();
+        tares_core::metric::mean_of_last(&per_epoch)
     }
 }
 

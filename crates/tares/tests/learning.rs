@@ -38,7 +38,7 @@ fn train(method: &str, noise: &str, seed: u64) -> Outcome {
     // RoG answers only after the last epoch.
     let accuracy = match fitted.head {
         Some(_) => fitted.accuracy(&test).unwrap(),
-        None => fitted.mean_of_last(10).unwrap(),
+        None => fitted.mean_of_last().unwrap(),
     };
     Outcome {
         accuracy: 100.0 * accuracy,

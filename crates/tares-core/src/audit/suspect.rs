@@ -61,7 +61,7 @@ impl Suspect {
             ),
             Evidence::Training { confidence, mean_margin, kept, seen } => {
                 let sure = confidence.map_or(String::new(), |part| format!("answer {:.1} % sure; ", 100.0 * part));
-                format!("{sure}kept {kept} of {seen} times; mean margin {mean_margin:.2}")
+                format!("in-sample: {sure}kept {kept} of {seen} times; mean margin {mean_margin:.2}")
             }
         }
     }

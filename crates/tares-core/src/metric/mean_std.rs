@@ -37,13 +37,43 @@ impl MeanStd {
     }
 }
 
-/// The mean of the last `k` values, or of all if there are fewer: the paper's figure is that of the last ten epochs.
+/// How many of a run's last epochs its final figures average: ten, as in the paper, but at most a quarter of the run, so
+/// that the first epochs of a short run don't count.
 ///
-/// # Errors
-/// No values; `k` = 0.
-pub fn mean_of_last(values: &[f64], k: usize) -> Result<f64> {
-    if k == 0 {
-        return Err(Error::value("number of epochs to average", "at least 1", 0));
+/// ```
+/// use tares_core::metric::last_epochs;
+/// assert_eq!([1, 3, 10, 20, 40, 200].map(last_epochs), [1, 1, 2, 5, 10, 10]);
+/// ```
+pub fn last_epochs(epochs: usize) -> usize {
+    (epochs / 4).clamp(1, 10)
+}
+
+/// The mean of a figure over the [`last_epochs`] of a run. There is one entry per epoch; epochs without the figure are left
+/// out. `None` if none of the last epochs has it.
+///
+/// ```
+/// use tares_core::metric::mean_of_last;
+/// let short = [Some(0.1), Some(0.4), Some(0.7), Some(0.9)];
+/// assert_eq!(mean_of_last(&short), Some(0.9));
+/// ```
+pub fn mean_of_last(per_epoch: &[Option<f64>]) -> Option<f64> {
+    let start = per_epoch.len().saturating_sub(last_epochs(per_epoch.len()));
+    let last: Vec<f64> = per_epoch[start..].iter().copied().flatten().collect();
+    MeanStd::of(&last).ok().map(|over| over.mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_epochs_of_a_short_run_do_not_count() {
+        // Ten epochs that start at chance: the mean of all ten would be 0.64.
+        let rising: Vec<Option<f64>> = (0..10).map(|epoch| Some(0.1 + 0.8 * f64::from(epoch.min(3)) / 3.0)).collect();
+        assert!((mean_of_last(&rising).unwrap() - 0.9).abs() < 1e-12);
+        let long: Vec<Option<f64>> = (0..200).map(|epoch| Some(f64::from(epoch))).collect();
+        assert_eq!(mean_of_last(&long), Some(194.5), "ten epochs of a long run");
+        assert_eq!(mean_of_last(&[]), None);
+        assert_eq!(mean_of_last(&[Some(1.0), Some(1.0), Some(1.0), None]), None);
     }
-    Ok(MeanStd::of(&values[values.len().saturating_sub(k)..])?.mean)
 }

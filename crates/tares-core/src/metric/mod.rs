@@ -8,6 +8,6 @@ pub mod retrieval;
 
 pub use calibration::calibration_error;
 pub use confusion::{Confusion, accuracy};
-pub use mean_std::{MeanStd, mean_of_last};
+pub use mean_std::{MeanStd, last_epochs, mean_of_last};
 pub use ranking::{auroc, average_precision};
 pub use retrieval::Retrieval;
