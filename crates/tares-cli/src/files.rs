@@ -22,10 +22,38 @@ pub fn create_directory(path: &Path) -> Outcome<()> {
     fs::create_dir_all(path).map_err(|error| Failure::file(path, "create the directory", &error))
 }
 
+/// Removes a file that is no longer needed; it is no error if it never was there.
+///
+/// # Errors
+/// It is there and cannot be removed.
+pub fn remove(path: &Path) -> Outcome<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Failure::file(path, "remove", &error)),
+        _ => Ok(()),
+    }
+}
+
 /// A text file as a whole.
 ///
 /// # Errors
 /// It cannot be read or is not UTF-8.
 pub fn read_text(path: &Path) -> Outcome<String> {
     fs::read_to_string(path).map_err(|error| Failure::file(path, "read", &error))
+}
+
+/// A name as part of a file name: letters, digits, dots and dashes.
+pub fn file_name(name: &str) -> String {
+    let safe: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
+    safe.trim_matches(['-', '.']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_hold_nothing_but_letters_digits_and_dashes() {
+        assert_eq!(file_name("symmetric:0.5"), "symmetric-0.5");
+        assert_eq!(file_name("../../etc/passwd"), "etc-passwd");
+    }
 }

@@ -18,16 +18,7 @@ use std::process::ExitCode;
 
 /// Runs the program on the process's arguments. No panic gets past this function.
 pub fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
-        let cause = panic.payload_as_str().unwrap_or("unknown cause");
-        let text = format!("internal error{}: {cause}", place.unwrap_or_default());
-        ui::terminal::print_failure(&ui::failure::Failure::new(text).way_out(concat!(
-            "this is a bug in tares ",
-            env!("CARGO_PKG_VERSION"),
-            "; please report it with the command you ran"
-        )));
-    }));
+    ui::panic::remember();
     let outcome = std::panic::catch_unwind(|| {
         let cli = command::Cli::parse();
         command::run(cli)
@@ -38,7 +29,9 @@ pub fn main() -> ExitCode {
             ui::terminal::print_failure(&failure);
             ExitCode::from(failure.exit_code())
         }
-        // The hook above has already said what happened.
-        Err(_) => ExitCode::from(2),
+        Err(_) => {
+            ui::terminal::print_failure(&ui::panic::failure());
+            ExitCode::from(2)
+        }
     }
 }

@@ -101,8 +101,40 @@ fn a_changed_question_does_not_mix_with_old_answers() {
         tares_in(place.path(), &line)
     };
     ask("1").success();
+    let question = || std::fs::read_to_string(place.path().join("x/experiment.toml")).unwrap();
+    let before = question();
     let error = ask("2").fails(2);
     assert!(error.contains("asked for differently") && error.contains("epochs = 1"), "{error}");
+    assert_eq!(question(), before, "a comparison that is refused changes nothing");
+    assert!(place.path().join("x/report.html").exists());
+    assert!(error.contains("--overwrite"), "{error}");
+    let line = ["compare", "--data", "digits", "--methods", "standard", "--out", "x", "--epochs", "2", "--overwrite"];
+    tares_in(place.path(), &line).success();
+    assert!(question().contains("epochs = 2"));
+    assert_eq!(summary(&place.path().join("x"))[0]["epochs"], "2");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_estimate_is_no_estimate_in_a_comparison_either() {
+    let place = tempfile::tempdir().unwrap();
+    let line = "compare --data digits --noise symmetric:0.2 --methods npcl --noise-rate auto --epochs 1 --out";
+    let line = |out: &'static str| [line.split_whitespace().collect::<Vec<_>>(), vec![out]].concat();
+    let child = start(place.path(), &line("stopped"));
+    let run = place.path().join("stopped/runs/symmetric-0.2/npcl/seed-1");
+    wait_until("the first judge", || run.join("folds").exists());
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!run.join("manifest.json").exists());
+    tares_in(place.path(), &line("stopped")).success();
+    tares_in(place.path(), &line("whole")).success();
+    let rate = |out: &str| {
+        let text = std::fs::read(place.path().join(out).join("runs/symmetric-0.2/npcl/seed-1/manifest.json")).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&text).unwrap()["rate"].clone()
+    };
+    assert_eq!(rate("stopped"), rate("whole"));
 }
 
 #[test]
@@ -117,5 +149,7 @@ fn mistakes_are_found_before_anything_runs() {
     assert!(text.contains("seeds must be at least 1, got 0"), "{text}");
     let text = error("compare --data digits --methods npcl --epochs 0 --out x");
     assert!(text.contains("epochs must be at least 1, got 0"), "{text}");
+    let text = error("compare --data digits --methods npcl --seed 3 --seeds 2 --out x");
+    assert!(text.contains("cannot be used with"), "{text}");
     assert!(!place.path().join("x").exists());
 }

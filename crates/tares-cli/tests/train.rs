@@ -81,10 +81,7 @@ fn ctrl_c_keeps_a_checkpoint_and_resuming_gives_the_same_epochs() {
     let child = start(place.path(), &with(&long, &["stopped"]));
     let stopped = place.path().join("stopped");
     wait_until("an epoch", || std::fs::read(stopped.join("epochs.jsonl")).is_ok_and(|lines| !lines.is_empty()));
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    let notes = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(130), "{notes}");
+    let notes = interrupt(child);
     assert!(notes.contains("tares train --resume --out stopped"), "{notes}");
     assert!(stopped.join("checkpoint.bin").is_file());
     let before = epochs(&stopped).len();
@@ -98,6 +95,145 @@ fn ctrl_c_keeps_a_checkpoint_and_resuming_gives_the_same_epochs() {
     assert_eq!(epochs(&stopped), epochs(&place.path().join("whole")));
     let suspects = |run: &str| std::fs::read(place.path().join(run).join("suspects.csv")).unwrap();
     assert_eq!(suspects("stopped"), suspects("whole"));
+}
+
+/// Stops a program with Ctrl-C and checks that it ends as it should.
+#[cfg(unix)]
+fn interrupt(child: std::process::Child) -> String {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(130), "{notes}");
+    notes
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_estimate_is_no_estimate() {
+    let place = tempfile::tempdir().unwrap();
+    let long = ["train", "digits", "--noise", "symmetric:0.02", "--epochs", "2", "--out"];
+    let stopped = place.path().join("stopped");
+    let child = start(place.path(), &with(&long, &["stopped"]));
+    wait_until("the first judge", || stopped.join("folds").exists());
+    let notes = interrupt(child);
+    assert!(notes.contains("tares train --resume --out stopped"), "{notes}");
+    assert!(!stopped.join("manifest.json").exists(), "nothing is known yet");
+    // Once more, with a finished judge on disk.
+    let child = start(place.path(), &["train", "--resume", "--out", "stopped"]);
+    wait_until("the second judge", || {
+        stopped.join("folds/fold-2.bin").exists() || stopped.join("manifest.json").exists()
+    });
+    interrupt(child);
+    let resumed = tares_in(place.path(), &["train", "--resume", "--out", "stopped", "--json"]).json();
+    assert!(!stopped.join("folds").exists(), "the judges are no longer needed");
+    let whole = tares_in(place.path(), &with(&long, &["whole", "--json"])).json();
+    assert_eq!(resumed["manifest"]["rate"], whole["manifest"]["rate"]);
+    assert_eq!(epochs(&stopped), epochs(&place.path().join("whole")));
+    let weights = |run: &str| std::fs::read(place.path().join(run).join("model.safetensors")).unwrap();
+    assert!(weights("stopped") == weights("whole"), "an interruption changed the model");
+}
+
+/// Its estimated rate has a last bit that JSON used to lose; then the checkpoint belonged to "another run".
+#[cfg(unix)]
+#[test]
+fn an_estimated_rate_survives_its_file_to_the_last_bit() {
+    let place = tempfile::tempdir().unwrap();
+    let ask = ["train", "digits", "--noise", "symmetric:0.5", "--seed", "16", "--epochs", "200", "--out", "run"];
+    let child = start(place.path(), &ask);
+    let run = place.path().join("run");
+    wait_until("an epoch", || std::fs::read(run.join("epochs.jsonl")).is_ok_and(|lines| !lines.is_empty()));
+    interrupt(child);
+    let child = start(place.path(), &["train", "--resume", "--out", "run"]);
+    let before = epochs(&run).len();
+    wait_until("the next epoch", || epochs(&run).len() > before);
+    interrupt(child);
+}
+
+#[cfg(unix)]
+#[test]
+fn epochs_lost_with_the_power_are_written_anew_from_the_checkpoint() {
+    let place = tempfile::tempdir().unwrap();
+    let long = ["train", "digits", "--method", "standard", "--epochs", "60", "--out"];
+    let child = start(place.path(), &with(&long, &["lost"]));
+    let lost = place.path().join("lost");
+    wait_until("two epochs", || {
+        std::fs::read_to_string(lost.join("epochs.jsonl")).is_ok_and(|t| t.lines().count() > 1)
+    });
+    interrupt(child);
+    let before = epochs(&lost);
+    std::fs::write(lost.join("epochs.jsonl"), "").unwrap();
+    let (_, notes) = tares_in(place.path(), &["train", "--resume", "--out", "lost"]).ends(0);
+    assert!(notes.contains(&format!("going on after epoch {}", before.len())), "{notes}");
+    assert_eq!(epochs(&lost)[..before.len()], before);
+    tares_in(place.path(), &with(&long, &["whole"])).success();
+    assert_eq!(epochs(&lost), epochs(&place.path().join("whole")));
+}
+
+#[test]
+fn a_run_is_gone_on_with_from_any_directory() {
+    let place = tempfile::tempdir().unwrap();
+    flowers(place.path(), 120, ["iris", "rose", "tulip"]);
+    let ask = ["train", "flowers.csv", "--label", "species", "--method", "standard", "--epochs", "2", "--out", "run"];
+    tares_in(place.path(), &ask).success();
+    let run = place.path().join("run");
+    let whole = epochs(&run);
+    // As if it had been stopped before its first checkpoint.
+    let manifest = std::fs::read_to_string(run.join("manifest.json")).unwrap();
+    std::fs::write(run.join("manifest.json"), manifest.replace("\"finished\"", "\"unfinished\"")).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    tares_in(elsewhere.path(), &["train", "--resume", "--out", run.to_str().unwrap()]).success();
+    assert_eq!(epochs(&run), whole);
+    // A run that is audited or repeated finds its data as well.
+    tares_in(elsewhere.path(), &["train", "--spec", run.join("spec.toml").to_str().unwrap(), "--out", "again"])
+        .success();
+    assert_eq!(epochs(&elsewhere.path().join("again")), whole);
+}
+
+#[test]
+fn a_finished_run_without_its_model_is_no_success() {
+    let place = tempfile::tempdir().unwrap();
+    tares_in(place.path(), &SHORT).success();
+    std::fs::remove_file(place.path().join("run/model.safetensors")).unwrap();
+    let error = tares_in(place.path(), &["train", "--resume", "--out", "run"]).fails(2);
+    assert!(error.contains("finished, but its model.safetensors is missing"), "{error}");
+    let again = ["train", "--spec", "run/spec.toml", "--out", "run", "--overwrite"];
+    assert!(error.contains(&again.join(" ")), "the way out can be copied: {error}");
+    tares_in(place.path(), &again).success();
+    tares_in(place.path(), &["train", "--resume", "--out", "run"]).success();
+}
+
+#[test]
+fn overwriting_leaves_no_report_of_the_run_before() {
+    let place = tempfile::tempdir().unwrap();
+    tares_in(place.path(), &SHORT).success();
+    // This run fails after it has begun: the network cannot take digits.
+    let wrong = ["train", "digits", "--network", "cnn9", "--noise-rate", "0.5", "--out", "run", "--overwrite"];
+    tares_in(place.path(), &wrong).fails(2);
+    assert!(!place.path().join("run/report.html").exists(), "a report without its run");
+}
+
+#[test]
+fn flags_that_would_do_nothing_are_refused() {
+    let place = tempfile::tempdir().unwrap();
+    tares_in(place.path(), &SHORT).success();
+    let error = |arguments: &[&str]| tares_in(place.path(), arguments).fails(2);
+    for flag in [["--epochs", "9"], ["--network", "mlp:8"], ["--device", "cpu"], ["--label", "x"], ["--seed", "2"]] {
+        let text = error(&with(&["train", "--resume", "--out", "run"], &flag));
+        assert!(text.contains("cannot be used with") && text.contains(flag[0]), "{text}");
+    }
+    let text = error(&["train", "--spec", "run/spec.toml", "--out", "again", "--label", "species"]);
+    assert!(text.contains("cannot be used with"), "{text}");
+    // Options of training count more than the file.
+    tares_in(place.path(), &["train", "--spec", "run/spec.toml", "--out", "again", "--network", "mlp:8"]).success();
+    assert_eq!(json(&place.path().join("again/manifest.json"))["network"], "mlp:8");
+}
+
+#[test]
+fn a_network_larger_than_memory_is_one_clear_error() {
+    let place = tempfile::tempdir().unwrap();
+    let ask = ["train", "digits", "--network", "mlp:9999999999-9999999999", "--epochs", "1", "--out", "x"];
+    let error = tares_in(place.path(), &ask).fails(2);
+    assert!(error.contains("weights of mlp:9999999999-9999999999 must be at most 1e9"), "{error}");
 }
 
 #[test]

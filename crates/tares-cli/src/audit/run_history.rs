@@ -3,7 +3,8 @@
 use crate::audit::files::{ClassSummary, Summary, TransitionRecord};
 use crate::command::source;
 use crate::record::RunRecord;
-use crate::run::spec::{self, Spec};
+use crate::run::spec::Spec;
+use crate::run::spec_file;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::{Screen, plain};
 use std::collections::BTreeMap;
@@ -132,8 +133,8 @@ impl RunHistory {
     /// # Errors
     /// The data is no longer where the run found it, or has changed.
     pub fn load(&self, screen: &Screen) -> Outcome<(Dataset, Preparation)> {
-        let spec: Spec = spec::read(&self.path.join("spec.toml"))?;
-        let loaded = source::load(&spec.data, &spec.load.options(), screen)?;
+        let spec: Spec = spec_file::read(&self.path.join("spec.toml"))?;
+        let loaded = source::load(&spec.source(), &spec.options(), screen)?;
         if loaded.train.len() != self.given.len() || loaded.train.class_names() != self.classes {
             return Err(Failure::new(format!("{}: has other rows or classes than the run was trained on", spec.data)));
         }

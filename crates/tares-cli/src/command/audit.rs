@@ -9,14 +9,14 @@ use crate::audit::files::{
 };
 use crate::audit::run_history::RunHistory;
 use crate::files::{create_directory, write_whole};
+use crate::record::card::look;
 use crate::report::audit_page::{Shown, audit_page};
-use crate::run::samples;
+use crate::run::folds::{FOLDS, out_of_fold, remove_folds};
 use crate::ui::failure::{Failure, Outcome};
-use crate::ui::terminal::{Screen, json_path, plain, work_bar};
+use crate::ui::terminal::{Screen, json_path, judges_bar, plain, work_bar};
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tares::evaluate::cross_validated_probabilities;
-use tares::{Control, Method, Network, Plan};
+use tares::{CrossValidation, Method, Network, Plan};
 use tares_core::audit::{Audited, Score, Suspect, audit_ranked};
 use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatrix, neighbours};
 use tares_core::metric::{Retrieval, auroc, average_precision};
@@ -36,6 +36,7 @@ use tares_data::{LoadOptions, Preparation};
 #[command(after_help = "Examples:
   tares audit flowers.csv --label species                   a table: trains on folds, then audits
   tares audit photos/ --out audits/photos                   a folder of class folders
+  tares audit photos/ --out audits/photos --resume          go on after Ctrl-C or a crash
   tares audit --labels y.npy --probs p.npy --out DIR        any model's out-of-sample probabilities
   tares audit flowers.csv --label species --probs p.csv     the same, with the rows to look at
   tares audit runs/flowers-npcl                             a finished run, from its training history
@@ -60,6 +61,9 @@ pub struct Audit {
     /// Where to write [default: audits/NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Go on with the interrupted audit in --out: the same command with this flag
+    #[arg(long, conflicts_with = "probs")]
+    resume: bool,
     /// How wrong labels are found: posterior, confident (as cleanlab), argmax
     #[arg(long, default_value_t)]
     method: Detector,
@@ -108,7 +112,7 @@ impl Audit {
         let (mut report, rows) = match (&self.probs, &self.data) {
             (Some(path), _) => self.of_probabilities(path, screen)?,
             (None, Some(place)) if Path::new(place).join("manifest.json").is_file() => self.of_run(place, screen)?,
-            (None, Some(source)) => self.of_data(source, screen)?,
+            (None, Some(source)) => self.of_data(source, &out.join(FOLDS), screen)?,
             (None, None) => return Err(Failure::new("name data, a run, or --probs with --labels")),
         };
         if let Some(path) = &self.features {
@@ -130,14 +134,17 @@ impl Audit {
         };
         let (page, labels) = rayon::join(page, tables);
         page?;
-        print(&report.summary, &out, labels?, screen)?;
+        let labels = labels?;
+        // Everything that came of them is written.
+        remove_folds(&out.join(FOLDS))?;
+        print(&report.summary, &out, labels, screen)?;
         Ok(if report.suspects.is_empty() || self.exit_zero { Exit::Fine } else { Exit::Findings })
     }
 
     fn default_out(&self) -> PathBuf {
         let named = self.data.as_deref().map(Path::new).or(self.probs.as_deref()).unwrap_or(Path::new("audit"));
         let stem = named.file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy());
-        Path::new("audits").join(crate::report::file_name(&stem))
+        Path::new("audits").join(crate::files::file_name(&stem))
     }
 
     fn of_probabilities(&self, path: &Path, screen: &Screen) -> Outcome<(Report, Rows)> {
@@ -170,14 +177,14 @@ impl Audit {
         Ok((report.map_err(|failure| normalisable(failure, path))?, rows))
     }
 
-    fn of_data(&self, source: &str, screen: &Screen) -> Outcome<(Report, Rows)> {
+    fn of_data(&self, source: &str, folds: &Path, screen: &Screen) -> Outcome<(Report, Rows)> {
         let mut rows = self.load(source, screen)?;
         self.read_truth(&mut rows)?;
         let Some((data, _)) = &rows.data else { return Err(Failure::new("no rows to train on")) };
         let mut plan = Plan { epochs: 30, ..Plan::default() };
         self.training.apply(&mut plan)?;
         let network = self.training.network.clone().unwrap_or_else(|| Network::suggest(data.shape()));
-        let device = tares::device::by_name(&self.training.device)?;
+        let device = tares::device::by_name(self.training.device())?;
         screen.note(format!(
             "{}: {} rows in {} classes; training {} networks ({network}, {}) on all folds but one ...",
             plain(source),
@@ -186,28 +193,30 @@ impl Audit {
             self.folds,
             self.train_method
         ));
+        if !self.resume {
+            remove_folds(folds)?;
+        }
+        let judges = CrossValidation::new(data, self.folds, &network, &self.train_method, &plan, &device)?;
         let bars = screen.bars();
-        let bar = work_bar(&bars, "fold");
-        let probabilities = cross_validated_probabilities(
-            data,
-            self.folds,
-            &network,
-            &self.train_method,
-            &plan,
-            &device,
-            &mut |fold, progress| {
-                bar.set_message(format!("{} of {}, epoch {}", fold + 1, self.folds, progress.epoch.epoch + 1));
-                Control::Continue
-            },
-        );
+        let bar = judges_bar(&bars, "training");
+        let probabilities = out_of_fold(&judges, folds, &mut |progress| {
+            bar.set_length(progress.total());
+            bar.set_position(progress.done());
+            if !screen.live && progress.epoch == progress.epochs {
+                screen.note(format!("network {} of {} trained", progress.fold, progress.folds));
+            }
+        });
         bar.finish_and_clear();
-        let probabilities = probabilities?;
+        let probabilities = probabilities.map_err(resumable)?;
         let table = ProbabilityMatrix::new(&probabilities, data.classes())?;
         let origin = format!("{} networks ({network}, {}) trained on folds", self.folds, self.train_method);
         Ok((self.audit(&table, &rows, origin, screen)?, rows))
     }
 
     fn of_run(&self, place: &str, screen: &Screen) -> Outcome<(Report, Rows)> {
+        if self.resume {
+            return Err(Failure::new(format!("{place}: --resume is for audits of data, this is a run")));
+        }
         let history = RunHistory::read(Path::new(place))?;
         let (suspects, summary, scores) = history.judge()?;
         let data = match history.load(screen) {
@@ -312,8 +321,9 @@ fn quoted_for_shell(word: &str) -> String {
 fn from_neighbours(path: &Path, rows: &Rows, classes: usize) -> Outcome<NeighbourSummary> {
     let stored = Stored::open(path)?;
     let fail = |problem: String| Failure::new(format!("{}: {problem}", path.display()));
-    if stored.header().shape.len() != 2 || !stored.header().kind.is_number() {
-        return Err(fail("features must be numbers, rows x features".to_owned()));
+    if stored.header().shape.len() != 2 || !stored.header().kind.is_number() || stored.columns() == 0 {
+        let shape = stored.header().shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
+        return Err(fail(format!("features must be numbers, rows x features, got an array of {shape}")));
     }
     if stored.rows() != rows.given.len() {
         return Err(fail(format!(
@@ -334,6 +344,16 @@ fn from_neighbours(path: &Path, rows: &Rows, classes: usize) -> Outcome<Neighbou
         .map_err(|error| Failure::from(error).within(path.display()))?;
     let found = neighbours::from_features(&data)?;
     Ok(NeighbourSummary { rows: chosen.len(), noise_rate: found.rate, noise_rate_band: found.interval })
+}
+
+/// Ctrl-C, with how to go on.
+fn resumable(failure: Failure) -> Failure {
+    match failure {
+        Failure::Interrupted { .. } => Failure::Interrupted {
+            way_out: "everything so far is kept; go on with the same command and --resume".to_owned(),
+        },
+        other => other,
+    }
 }
 
 /// Rows that don't sum to 1 can be mended here.
@@ -358,7 +378,7 @@ impl Rows {
             .take(most)
             .map(|suspect| {
                 let (picture, values) = match &self.data {
-                    Some((data, reading)) => samples::look(data, suspect.index, reading)?,
+                    Some((data, reading)) => look(data, suspect.index, reading)?,
                     None => (None, Vec::new()),
                 };
                 Ok(Shown {

@@ -3,12 +3,14 @@
 use super::Exit;
 use super::plan::Training;
 use super::source::{Reading, load};
-use crate::files::{create_directory, write_whole};
+use crate::files::{create_directory, remove, write_whole};
 use crate::report::{self, summary};
+use crate::run::experiment::Experiment;
 use crate::run::label_noise::LabelNoise;
-use crate::run::runs::run_all;
-use crate::run::spec::{self, Experiment, NoiseRate, VERSION};
-use crate::run::train::Start;
+use crate::run::noise_rate::NoiseRate;
+use crate::run::runs::{place, run_all};
+use crate::run::spec_file::{self, VERSION};
+use crate::run::train::{Start, same_spec};
 use crate::ui::failure::Outcome;
 use crate::ui::live_table::LiveTable;
 use crate::ui::terminal::{Screen, json_path, plain};
@@ -39,10 +41,10 @@ pub struct Compare {
     #[arg(long, value_name = "METHOD,...", value_delimiter = ',', required_unless_present = "spec")]
     methods: Vec<Method>,
     /// How many seeds: 1, 2, ... [default: 1]
-    #[arg(long, value_name = "N", conflicts_with = "seed_list")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["seed_list", "seed"])]
     seeds: Option<u64>,
     /// Which seeds, separated by commas
-    #[arg(long, value_name = "SEED,...", value_delimiter = ',')]
+    #[arg(long, value_name = "SEED,...", value_delimiter = ',', conflicts_with = "seed")]
     seed_list: Vec<u64>,
     /// The noise rate methods are told: known, auto, or a number
     #[arg(long, value_name = "RATE")]
@@ -53,8 +55,15 @@ pub struct Compare {
     /// The directory of the comparison
     #[arg(long, value_name = "DIR", required = true)]
     out: PathBuf,
-    /// Take everything from this file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "noise", "methods", "seeds", "seed_list", "noise_rate"])]
+    /// Throw away the runs of this comparison that are in --out
+    #[arg(long)]
+    overwrite: bool,
+    /// Take everything from this file; options of training given besides it count more
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["data", "noise", "methods", "seeds", "seed_list", "seed", "noise_rate", "Reading"]
+    )]
     spec: Option<PathBuf>,
     #[command(flatten)]
     training: Training,
@@ -73,12 +82,21 @@ impl Compare {
         if self.jobs == 0 {
             return Err(tares_core::Error::value("jobs", "at least 1", 0).into());
         }
+        let runs = experiment.runs();
+        let start = if self.overwrite { Start::Overwrite } else { Start::Resume };
+        if start == Start::Resume {
+            // Before anything is written: a comparison that is refused leaves everything as it was.
+            runs.iter().try_for_each(|spec| same_spec(&place(&self.out, spec), spec))?;
+        }
         let loaded = load(&experiment.data, &experiment.load.options(), screen)?;
         create_directory(&self.out)?;
-        write_whole(&self.out.join("experiment.toml"), spec::to_toml(&experiment)?.as_bytes())?;
-        let runs = experiment.runs();
+        for report in ["report.html", "summary.csv"] {
+            // They are about runs that are about to change.
+            remove(&self.out.join(report))?;
+        }
+        write_whole(&self.out.join("experiment.toml"), spec_file::to_toml(&experiment)?.as_bytes())?;
         let table = LiveTable::new(&runs, screen);
-        let records = run_all(&runs, &loaded, &self.out, Start::Resume, self.jobs, screen, &table)?;
+        let records = run_all(&runs, &loaded, &self.out, start, self.jobs, screen, &table)?;
         table.clear();
         let rows = report::write_all(&self.out, &report::title(&records), &records)?;
         screen.line(summary::accuracy_table(&rows).text(screen))?;
@@ -86,7 +104,7 @@ impl Compare {
             screen.line(summary::precision_table(&rows).text(screen))?;
         }
         let doubts = records.iter().filter_map(|run| run.manifest.rate.as_ref()?.warning.clone());
-        summary::in_order(doubts).iter().for_each(|doubt| screen.warning(plain(doubt)));
+        crate::record::in_order(doubts).iter().for_each(|doubt| screen.warning(plain(doubt)));
         if let Some(note) = report::page::noisy_test_note(&records) {
             screen.line(plain(&note))?;
         }
@@ -99,8 +117,10 @@ impl Compare {
 
     fn asked(&self) -> Outcome<Experiment> {
         if let Some(path) = &self.spec {
-            let mut experiment: Experiment = spec::read(path)?;
+            let mut experiment: Experiment = spec_file::read(path)?;
             self.training.apply(&mut experiment.plan)?;
+            experiment.network = self.training.network.clone().or(experiment.network);
+            experiment.device = self.training.device.clone().unwrap_or(experiment.device);
             return Ok(experiment);
         }
         if self.seeds == Some(0) {
@@ -118,7 +138,7 @@ impl Compare {
                 (None, list) => list.to_vec(),
             },
             noise_rate: self.noise_rate.unwrap_or(NoiseRate::Known),
-            device: self.training.device.clone(),
+            device: self.training.device().to_owned(),
             network: self.training.network.clone(),
             methods: self.methods.clone(),
             load: self.reading.spec(),

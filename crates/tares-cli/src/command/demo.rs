@@ -1,12 +1,15 @@
 //! `tares demo`: see it work, with no data, no network and no options.
 
 use super::Exit;
+use crate::record::Card;
 use crate::record::RunRecord;
-use crate::report::gallery::Card;
 use crate::report::{self, summary};
+use crate::run::experiment::Experiment;
 use crate::run::label_noise::LabelNoise;
+use crate::run::load::Load;
+use crate::run::noise_rate::NoiseRate;
 use crate::run::runs::run_all;
-use crate::run::spec::{Experiment, Load, NoiseRate, VERSION};
+use crate::run::spec_file::VERSION;
 use crate::run::train::Start;
 use crate::ui::failure::Outcome;
 use crate::ui::run_bars::RunBars;

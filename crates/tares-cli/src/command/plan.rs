@@ -36,9 +36,9 @@ pub struct Training {
     /// Shift and scale inputs to mean 0 and deviation 1
     #[arg(long)]
     pub standardise: bool,
-    /// Where to train: cpu, or a device this build has (cuda, metal, vulkan, ...)
-    #[arg(long, default_value = "cpu")]
-    pub device: String,
+    /// Where to train: cpu, or a device this build has (cuda, metal, vulkan, ...) [default: cpu]
+    #[arg(long)]
+    pub device: Option<String>,
 }
 
 /// An optimiser by name.
@@ -62,6 +62,11 @@ pub enum AugmentName {
 }
 
 impl Training {
+    /// The device by name.
+    pub fn device(&self) -> &str {
+        self.device.as_deref().unwrap_or("cpu")
+    }
+
     /// Writes what was typed into a plan.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The options that say how data is read, the same for every command.
 
-use crate::run::spec::Load;
+use crate::run::load::Load;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::{Screen, plain, work_bar};
 use clap::Args;

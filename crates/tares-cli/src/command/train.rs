@@ -4,15 +4,22 @@ use super::Exit;
 use super::plan::Training;
 use super::source::{Reading, load};
 use crate::record::RunRecord;
-use crate::report;
+use crate::report::{self, summary::mean_of_last_words};
+use crate::run::directory::first_missing;
+use crate::run::folds::FoldProgress;
 use crate::run::label_noise::LabelNoise;
-use crate::run::spec::{self, NoiseRate, Spec, VERSION};
+use crate::run::noise_rate::{NoiseRate, sensitivity};
+use crate::run::spec::Spec;
+use crate::run::spec_file::{self, VERSION};
 use crate::run::train::{Event, Start, run};
 use crate::ui::failure::{Failure, Outcome};
-use crate::ui::terminal::{Screen, epoch_bar, json_path, plain};
+use crate::ui::terminal::{Screen, epoch_bar, json_path, judges_bar, plain};
 use clap::Args;
+use indicatif::{MultiProgress, ProgressBar};
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use tares::Method;
+use tares_core::metric::last_epochs;
 
 /// Train on labels that are partly wrong
 ///
@@ -45,13 +52,13 @@ pub struct Train {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with the unfinished run in --out
-    #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "spec", "overwrite"])]
+    #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "spec", "overwrite", "Training", "Reading"])]
     resume: bool,
     /// Throw away what is in --out
     #[arg(long)]
     overwrite: bool,
-    /// Take everything from this file
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise"])]
+    /// Take everything from this file; options of training given besides it count more
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise", "Reading"])]
     spec: Option<PathBuf>,
     #[command(flatten)]
     training: Training,
@@ -73,7 +80,7 @@ impl Train {
         let spec = self.asked()?;
         spec.check()?;
         let out = self.out.unwrap_or_else(|| default_out(&spec));
-        let loaded = load(&spec.data, &spec.load.options(), screen)?;
+        let loaded = load(&spec.source(), &spec.options(), screen)?;
         let found = &loaded.found;
         screen.note(format!(
             "{}: {} rows in {} classes, {}; {} to test on",
@@ -84,50 +91,16 @@ impl Train {
             found.test_rows.unwrap_or(0)
         ));
         found.notes.iter().for_each(|note| screen.note(format!("  {}", plain(note))));
-        if spec.method.needs_rate() && spec.method.rate().is_none() && spec.noise_rate == NoiseRate::Auto {
-            screen.note("estimating the noise rate ...");
-        }
-        let bars = screen.bars();
-        let bar = epoch_bar(&bars, spec.method.name(), spec.method.name().len(), spec.plan.epochs as u64);
-        let record = run(&spec, &loaded, &out, start, &mut |event| match event {
-            // The bar is not touched while it is suspended: indicatif would wait for itself.
-            Event::Ready { network, parameters, rate, realised, done } => {
-                bar.set_position(done as u64);
-                bar.suspend(|| {
-                    screen.note(format!("network {network}, {parameters} parameters; seed {}", spec.plan.seed));
-                    if let Some(realised) = realised {
-                        screen.note(format!("{:.2} % of the labels are really wrong", 100.0 * realised));
-                    }
-                    if let Some(rate) = rate {
-                        let band =
-                            rate.band.map_or(String::new(), |(low, high)| format!(", likely {low:.3} to {high:.3}"));
-                        screen.note(format!("noise rate {:.3} ({}{band})", rate.value, rate.source));
-                        match &rate.warning {
-                            // Figures of other data would say nothing about a rate that cannot be trusted.
-                            Some(warning) => screen
-                                .warning(format!("{warning}; --noise-rate R sets the rate", warning = plain(warning))),
-                            None if rate.band.is_some() => {
-                                screen.note(format!("  {}", crate::run::noise_rate::sensitivity(rate.value)));
-                            }
-                            None => {}
-                        }
-                    }
-                    if done > 0 {
-                        screen.note(format!("going on after epoch {done}"));
-                    }
-                });
-            }
-            Event::Epoch(epoch) => {
-                let accuracy = epoch.test_accuracy.map_or("–".to_owned(), |value| format!("{:.2} %", 100.0 * value));
-                bar.set_position(epoch.epoch as u64);
-                bar.set_message(format!("test {accuracy}   kept {:.0} %", 100.0 * epoch.kept_fraction));
-                if !screen.live && (epoch.epoch % 10 == 0 || epoch.epoch == spec.plan.epochs) {
-                    screen.note(format!("epoch {}/{}: test {accuracy}", epoch.epoch, spec.plan.epochs));
-                }
-            }
-        });
-        bar.finish_and_clear();
+        let shown = Shown::new(&spec, screen);
+        let record = run(&spec, &loaded, &out, start, &mut |event| shown.hear(event));
+        shown.clear();
         let record = record.map_err(|failure| resumable(failure, &out))?;
+        if let Some(file) = first_missing(&out) {
+            let text = format!("{}: this run is finished, but its {file} is missing", out.display());
+            let again =
+                format!("train it again: tares train --spec {0}/spec.toml --out {0} --overwrite", out.display());
+            return Err(Failure::new(text).way_out(again));
+        }
         let page = report::page::page(&report::title(std::slice::from_ref(&record)), std::slice::from_ref(&record))?;
         crate::files::write_whole(&out.join("report.html"), page.as_bytes())?;
         print(&record, &out, screen)?;
@@ -143,19 +116,22 @@ impl Train {
                 return Err(Failure::new(format!("{}: no run to go on with: it has no spec.toml", out.display()))
                     .way_out("name the run's directory with --out, or start without --resume"));
             }
-            return spec::read(&path);
+            return spec_file::read(&path);
         }
         if let Some(path) = &self.spec {
-            let mut spec: Spec = spec::read(path)?;
+            let mut spec: Spec = spec_file::read(path)?;
             self.training.apply(&mut spec.plan)?;
+            spec.network = self.training.network.clone().or(spec.network);
+            spec.device = self.training.device.clone().unwrap_or(spec.device);
             return Ok(spec);
         }
         let mut spec = Spec {
             version: VERSION,
             data: self.data.clone().unwrap_or_default(),
+            directory: None,
             noise: self.noise.clone().unwrap_or(LabelNoise::NONE),
             noise_rate: self.noise_rate.unwrap_or_default(),
-            device: self.training.device.clone(),
+            device: self.training.device().to_owned(),
             network: self.training.network.clone(),
             method: self.method.clone().map_or_else(|| "npcl".parse(), Ok)?,
             load: self.reading.spec(),
@@ -166,10 +142,80 @@ impl Train {
     }
 }
 
+/// A run on the screen: a bar while the noise rate is estimated, then a bar of epochs.
+struct Shown<'a> {
+    spec: &'a Spec,
+    screen: &'a Screen,
+    bars: MultiProgress,
+    judges: ProgressBar,
+    epochs: OnceCell<ProgressBar>,
+}
+
+impl<'a> Shown<'a> {
+    fn new(spec: &'a Spec, screen: &'a Screen) -> Self {
+        let bars = screen.bars();
+        let judges = judges_bar(&bars, "estimating the noise rate");
+        Self { spec, screen, bars, judges, epochs: OnceCell::new() }
+    }
+
+    fn hear(&self, event: Event<'_>) {
+        let (spec, screen) = (self.spec, self.screen);
+        match event {
+            Event::Estimating(progress) => {
+                self.judges.set_length(progress.total());
+                self.judges.set_position(progress.done());
+                if !screen.live && progress.epoch == progress.epochs {
+                    let FoldProgress { fold, folds, .. } = progress;
+                    screen.note(format!("estimating the noise rate: network {fold} of {folds} trained"));
+                }
+            }
+            Event::Ready { network, parameters, rate, realised, done } => {
+                self.judges.finish_and_clear();
+                screen.note(format!("network {network}, {parameters} parameters; seed {}", spec.plan.seed));
+                if let Some(realised) = realised {
+                    screen.note(format!("{:.2} % of the labels are really wrong", 100.0 * realised));
+                }
+                if let Some(rate) = rate {
+                    let band = rate.band.map_or(String::new(), |(low, high)| format!(", likely {low:.3} to {high:.3}"));
+                    screen.note(format!("noise rate {:.3} ({}{band})", rate.value, rate.source));
+                    match &rate.warning {
+                        // Figures of other data would say nothing about a rate that cannot be trusted.
+                        Some(warning) => screen.warning(format!("{}; --noise-rate R sets the rate", plain(warning))),
+                        None if rate.band.is_some() => screen.note(format!("  {}", sensitivity(rate.value))),
+                        None => {}
+                    }
+                }
+                if done > 0 {
+                    screen.note(format!("going on after epoch {done}"));
+                }
+                self.bar().set_position(done as u64);
+            }
+            Event::Epoch(epoch) => {
+                let accuracy = epoch.test_accuracy.map_or("–".to_owned(), |value| format!("{:.2} %", 100.0 * value));
+                self.bar().set_position(epoch.epoch as u64);
+                self.bar().set_message(format!("test {accuracy}   kept {:.0} %", 100.0 * epoch.kept_fraction));
+                if !screen.live && (epoch.epoch % 10 == 0 || epoch.epoch == spec.plan.epochs) {
+                    screen.note(format!("epoch {}/{}: test {accuracy}", epoch.epoch, spec.plan.epochs));
+                }
+            }
+        }
+    }
+
+    fn bar(&self) -> &ProgressBar {
+        let name = self.spec.method.name();
+        self.epochs.get_or_init(|| epoch_bar(&self.bars, name, name.len(), self.spec.plan.epochs as u64))
+    }
+
+    fn clear(&self) {
+        self.judges.finish_and_clear();
+        self.epochs.get().iter().for_each(|bar| bar.finish_and_clear());
+    }
+}
+
 /// `runs/digits-npcl`.
 fn default_out(spec: &Spec) -> PathBuf {
     let data = Path::new(&spec.data).file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy());
-    PathBuf::from("runs").join(format!("{}-{}", report::file_name(&data), spec.method.name()))
+    PathBuf::from("runs").join(format!("{}-{}", crate::files::file_name(&data), spec.method.name()))
 }
 
 /// Ctrl-C, with how to go on.
@@ -186,8 +232,8 @@ fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
     let result = record.manifest.result.as_ref();
     let percent = |value: Option<f64>| value.map_or("unknown".to_owned(), |value| format!("{:.2} %", 100.0 * value));
     if let Some(result) = result {
-        screen
-            .line(format!("test accuracy    {} (mean of the last 10 epochs)", percent(result.test_accuracy_last10)))?;
+        let averaged = mean_of_last_words(last_epochs(record.epochs.len()));
+        screen.line(format!("test accuracy    {} ({averaged})", percent(result.test_accuracy_last10)))?;
         if let Some(accuracy) = &result.true_accuracy {
             screen.line(format!("                 {}", plain(&accuracy.sentence())))?;
         }
@@ -201,6 +247,10 @@ fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
             record.manifest.data.train_rows,
             100.0 * share
         ))?;
+        screen.note(
+            "(in-sample: judged by the network that was trained on these labels; `tares audit` judges each label by \
+             networks that never saw it)",
+        );
     }
     for (what, file) in [("model", "model.safetensors"), ("suspects", "suspects.csv"), ("report", "report.html")] {
         screen.line(format!("{what:<16} {}", plain(&out.join(file).display().to_string())))?;

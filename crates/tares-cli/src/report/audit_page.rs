@@ -43,9 +43,8 @@ pub struct Shown {
 /// The template is broken or the heat map cannot be drawn.
 pub fn audit_page(summary: &Summary, shown: &[Shown], apply: Option<&str>, key: &str) -> Outcome<String> {
     let words = describe(ROWS, COLUMNS, &summary.classes, summary.matrix.entries());
-    // A matrix of more classes has cells nobody can see; the words below it name the largest.
     let drawn = match &summary.matrix {
-        TransitionRecord::Dense(values) if values.len() <= 120 => {
+        TransitionRecord::Dense(values) if values.len() <= HeatMap::MOST_CLASSES => {
             let map = HeatMap {
                 title: "Estimated noise".to_owned(),
                 row_label: ROWS.to_owned(),

@@ -2,6 +2,7 @@
 //!
 //! SVG keeps the ink colours below as attributes; the page's style sheet maps them to its own for dark mode.
 
+use crate::record::card::encode_png;
 use crate::ui::failure::{Failure, Outcome};
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -101,21 +102,6 @@ pub fn png(drawing: &impl Drawing, size: Size) -> Outcome<Vec<u8>> {
         area.present().map_err(Failure::new)?;
     }
     encode_png(&pixels, fine.width, fine.height, png::ColorType::Rgb)
-}
-
-/// The bytes of a PNG file.
-///
-/// # Errors
-/// Pixels that don't fill width × height.
-pub fn encode_png(pixels: &[u8], width: u32, height: u32, color: png::ColorType) -> Outcome<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut encoder = png::Encoder::new(&mut bytes, width, height);
-    encoder.set_color(color);
-    encoder.set_depth(png::BitDepth::Eight);
-    let mut writer = encoder.write_header().map_err(Failure::new)?;
-    writer.write_image_data(pixels).map_err(Failure::new)?;
-    writer.finish().map_err(Failure::new)?;
-    Ok(bytes)
 }
 
 /// Type of the given size.

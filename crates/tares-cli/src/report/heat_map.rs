@@ -22,6 +22,14 @@ pub struct HeatMap {
 }
 
 impl HeatMap {
+    /// A matrix of more classes has cells nobody can see; its words name the largest.
+    pub const MOST_CLASSES: usize = 120;
+
+    /// Whether it is worth drawing.
+    pub fn is_visible(&self) -> bool {
+        self.classes.len() <= Self::MOST_CLASSES
+    }
+
     /// Counts as fractions of their row.
     pub fn from_counts(
         title: impl Into<String>,
@@ -31,7 +39,7 @@ impl HeatMap {
         counts: &[Vec<u64>],
     ) -> Self {
         let fractions = |row: &Vec<u64>| {
-            let total = row.iter().sum::<u64>().max(1) as f64;
+            let total = row.iter().map(|&count| count as f64).sum::<f64>().max(1.0);
             row.iter().map(|&count| count as f64 / total).collect()
         };
         Self {

@@ -6,9 +6,9 @@ use super::curves::{Curves, Series};
 use super::escape;
 use super::gallery;
 use super::heat_map::HeatMap;
-use super::summary::{Summary, accuracy_table, in_order, precision_table};
+use super::summary::{Summary, accuracy_table, precision_table};
 use super::table::{Cell, Table};
-use crate::record::{EpochRecord, RateRecord, RunRecord, TrueAccuracyRecord};
+use crate::record::{EpochRecord, RateRecord, RunRecord, TrueAccuracyRecord, in_order};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::plain;
 use base64::Engine;
@@ -303,7 +303,7 @@ fn maps(runs: &[RunRecord]) -> Outcome<Vec<Value>> {
         drawn.push(map.title.clone());
         values.push(context! {
             title => &map.title,
-            svg => Value::from_safe_string(map.svg()?),
+            svg => if map.is_visible() { Some(Value::from_safe_string(map.svg()?)) } else { None },
             words => map.description(),
         });
     }
@@ -324,8 +324,8 @@ fn per_class_table(runs: &[RunRecord], noise: &str) -> Option<Table> {
     let methods = in_order(here.iter().map(|run| run.manifest.method.clone()));
     let accuracy = |run: &RunRecord, class: usize| -> Option<f64> {
         let row = run.manifest.result.as_ref()?.confusion.get(class)?;
-        let total = row.iter().sum::<u64>();
-        (total > 0).then(|| 100.0 * row[class] as f64 / total as f64)
+        let total: f64 = row.iter().map(|&count| count as f64).sum();
+        (total > 0.0).then(|| 100.0 * row[class] as f64 / total)
     };
     let row = |(class, name): (usize, &String)| {
         let cell = |method: &String| {

@@ -1,9 +1,10 @@
 //! One row per run, and the table of means over seeds that is made from them.
 
 use super::table::{Cell, Table};
-use crate::record::RunRecord;
+use crate::record::{RunRecord, in_order};
 use crate::ui::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
+use tares_core::metric::{last_epochs, mean_of_last};
 
 /// A finished run in one row: the columns of `summary.csv`, in its order. Accuracies are fractions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,11 +19,11 @@ pub struct Summary {
     pub seed: u64,
     /// Epochs trained.
     pub epochs: usize,
-    /// Mean test accuracy over the last ten epochs.
+    /// Mean test accuracy over the last ten epochs, at most the last quarter of the run.
     pub test_accuracy_last10: f64,
     /// The best test accuracy of any epoch.
     pub test_accuracy_best: f64,
-    /// Mean part of right labels among the samples trained on, over the last ten epochs; unknown without the truth.
+    /// Mean part of right labels among the samples trained on, over the same epochs; unknown without the truth.
     pub label_precision_last10: Option<f64>,
     /// Time of training.
     pub seconds: f64,
@@ -34,8 +35,8 @@ pub struct Summary {
 impl Summary {
     /// The row of a run, if it has an epoch.
     pub fn of(run: &RunRecord) -> Option<Self> {
-        let accuracies: Vec<f64> = run.epochs.iter().filter_map(|epoch| epoch.test_accuracy).collect();
-        let precisions: Vec<f64> = run.epochs.iter().filter_map(|epoch| epoch.label_precision).collect();
+        let accuracies: Vec<Option<f64>> = run.epochs.iter().map(|epoch| epoch.test_accuracy).collect();
+        let precisions: Vec<Option<f64>> = run.epochs.iter().map(|epoch| epoch.label_precision).collect();
         let (noise, rate) = match &run.manifest.noise {
             Some(noise) => (noise.kind.clone(), noise.rate),
             None => ("none".to_owned(), 0.0),
@@ -47,9 +48,9 @@ impl Summary {
             rate,
             seed: run.manifest.seed,
             epochs: run.epochs.len(),
-            test_accuracy_last10: mean_of_last(&accuracies, 10)?,
-            test_accuracy_best: accuracies.iter().copied().fold(f64::MIN, f64::max),
-            label_precision_last10: mean_of_last(&precisions, 10),
+            test_accuracy_last10: mean_of_last(&accuracies)?,
+            test_accuracy_best: accuracies.iter().copied().flatten().fold(f64::MIN, f64::max),
+            label_precision_last10: mean_of_last(&precisions),
             seconds: run.epochs.iter().map(|epoch| epoch.seconds).sum(),
             noise_name,
         })
@@ -70,14 +71,31 @@ pub fn csv(rows: &[Summary]) -> Outcome<String> {
     String::from_utf8(writer.into_inner().map_err(Failure::new)?).map_err(Failure::new)
 }
 
-/// Methods down, noises across, mean ± sample std over seeds of the last-10-epoch accuracy in per cent.
+/// Methods down, noises across, mean ± sample std over seeds of the final accuracy in per cent.
 pub fn accuracy_table(rows: &[Summary]) -> Table {
-    grid(rows, "Test accuracy (%), mean of the last 10 epochs", |row| Some(100.0 * row.test_accuracy_last10))
+    grid(rows, &format!("Test accuracy (%), {}", averaged(rows)), |row| Some(100.0 * row.test_accuracy_last10))
 }
 
 /// The same for label precision.
 pub fn precision_table(rows: &[Summary]) -> Table {
-    grid(rows, "Label precision (%), mean of the last 10 epochs", |row| row.label_precision_last10.map(|p| 100.0 * p))
+    let title = format!("Label precision (%), {}", averaged(rows));
+    grid(rows, &title, |row| row.label_precision_last10.map(|part| 100.0 * part))
+}
+
+/// Which epochs the figures of these runs are the mean of.
+fn averaged(rows: &[Summary]) -> String {
+    match in_order(rows.iter().map(|row| last_epochs(row.epochs))).as_slice() {
+        [one] => mean_of_last_words(*one),
+        _ => "mean of the last epochs (10, or a quarter of a short run)".to_owned(),
+    }
+}
+
+/// `mean of the last 10 epochs`, for a number of epochs from [`last_epochs`].
+pub fn mean_of_last_words(count: usize) -> String {
+    match count {
+        1 => "last epoch".to_owned(),
+        count => format!("mean of the last {count} epochs"),
+    }
 }
 
 fn grid(rows: &[Summary], title: &str, value: impl Fn(&Summary) -> Option<f64>) -> Table {
@@ -94,20 +112,4 @@ fn grid(rows: &[Summary], title: &str, value: impl Fn(&Summary) -> Option<f64>) 
         })
         .collect();
     Table { title: title.to_owned(), corner: "method".to_owned(), columns: noises, rows: cells }
-}
-
-/// The different values, in the order they first appear.
-pub fn in_order<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
-    values.fold(Vec::new(), |mut seen, value| {
-        if !seen.contains(&value) {
-            seen.push(value);
-        }
-        seen
-    })
-}
-
-/// The mean of the last `k` values, of all when there are fewer.
-pub fn mean_of_last(values: &[f64], k: usize) -> Option<f64> {
-    let last = &values[values.len().saturating_sub(k)..];
-    (!last.is_empty()).then(|| last.iter().sum::<f64>() / last.len() as f64)
 }

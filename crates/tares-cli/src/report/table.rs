@@ -3,6 +3,7 @@
 use super::escape;
 use crate::files::cell::{guarded, push_line};
 use crate::ui::terminal::{self, Screen, plain};
+use tares_core::metric::MeanStd;
 
 /// Numbers over seeds, with names for the rows and columns.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,14 +32,8 @@ pub struct Cell {
 impl Cell {
     /// Mean and sample standard deviation; `None` without a value.
     pub fn over(values: &[f64]) -> Option<Self> {
-        let n = values.len() as f64;
-        if values.is_empty() {
-            return None;
-        }
-        let mean = values.iter().sum::<f64>() / n;
-        let std = (values.len() > 1)
-            .then(|| (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt());
-        Some(Self { mean, std, runs: values.len() })
+        let MeanStd { count, mean, std } = MeanStd::of(values).ok()?;
+        Some(Self { mean, std, runs: count })
     }
 
     /// `94.00 ± 0.31` with ` ± ` as `plus_minus`; the mean alone for a single run.

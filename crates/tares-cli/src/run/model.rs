@@ -9,8 +9,8 @@ use tares::method::RogHead;
 use tares::network::AnyNetwork;
 use tares::safetensors::from_safetensors;
 use tares::{Fitted, Method, Network, evaluate};
-use tares_core::Dataset;
-use tares_data::Loaded;
+use tares_core::{Dataset, Error, Shape};
+use tares_data::{Loaded, TableRules};
 
 /// `model.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -57,7 +57,32 @@ impl Model {
                 false => failure.way_out("name a directory that `tares train` wrote"),
             });
         }
-        serde_json::from_str(&read_text(&path)?).map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+        let model: Self = serde_json::from_str(&read_text(&path)?)
+            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        model.check().map_err(|failure| failure.within(path.display()))?;
+        Ok(model)
+    }
+
+    /// Refuses parts that don't fit each other: a damaged file must not become a panic or an answer.
+    fn check(&self) -> Outcome<()> {
+        self.network.check()?;
+        self.method.check()?;
+        let row = Shape::from(self.reading.row);
+        if row != self.inputs.input() {
+            return Err(Error::value("inputs", format!("rows like {row:?}, as the data is read"), "others").into());
+        }
+        let width = self.reading.table.as_ref().map(TableRules::width);
+        if width.is_some_and(|width| row != Shape::Flat(width)) {
+            return Err(Error::value("columns of the table", format!("{row:?}"), "others").into());
+        }
+        let classes = self.classes.len();
+        if classes < 2 || self.reading.class_names != self.classes {
+            return Err(Error::value("classes", "the classes of the data, at least 2", "others").into());
+        }
+        if let Some(head) = self.head.as_ref().filter(|head| head.classes() != classes) {
+            return Err(Error::value("classes of the head", classes.to_string(), head.classes()).into());
+        }
+        Ok(())
     }
 
     /// Class probabilities of every row, `[N][K]`, from the weights in a run directory.

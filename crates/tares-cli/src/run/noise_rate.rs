@@ -1,36 +1,128 @@
-//! The noise rate nobody knows: estimated before training, from networks that never saw the labels they judge.
+//! The noise rate a method is told: given, known because the noise was put in, or estimated.
+//!
+//! An estimate trains a few networks ("judges") on parts of the data before the run itself; each judges only labels it never
+//! saw. The judges are trained with plain cross-entropy: a robust loss keeps wrong labels out of the probabilities, and the
+//! estimator counts wrong labels by how they show there.
 
+use super::folds::{FoldProgress, out_of_fold};
+use super::spec::Spec;
 use crate::record::RateRecord;
-use crate::run::spec::Spec;
 use crate::ui::failure::Outcome;
-use tares::evaluate::cross_validated_probabilities;
-use tares::{Control, Method, Network, Plan};
-use tares_core::Dataset;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+use tares::{CrossValidation, Method, Network, Plan};
 use tares_core::audit::audit;
 use tares_core::estimate::{Caution, Detector, ProbabilityMatrix};
+use tares_core::{Dataset, Error};
 
 /// Parts of the data; each is judged by a network trained on the others.
 const FOLDS: usize = 3;
-/// Epochs of those networks, however many the training itself has: enough to learn the classes, too few to learn wrong
-/// labels by heart.
+/// Epochs of a judge, however many the run itself has: enough to learn the classes, too few to memorise wrong labels.
 const EPOCHS: usize = 10;
-/// And at least so many steps: a hundred rows are one step.
+/// Steps of a judge, at least: an epoch of a hundred rows is a single step.
 const STEPS: usize = 300;
 
-/// The part of wrong labels, with its band.
-///
-/// The judges are trained plainly. A robust loss keeps wrong labels out of the probabilities, and it is from how they show
-/// there that their number is told.
+/// The noise rate a method is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RateText", into = "RateText")]
+pub enum NoiseRate {
+    /// Estimated from the data.
+    #[default]
+    Auto,
+    /// The rate of the noise that was put in, as comparisons do.
+    Known,
+    /// This one.
+    Given(f64),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum RateText {
+    Number(f64),
+    Text(String),
+}
+
+impl TryFrom<RateText> for NoiseRate {
+    type Error = Error;
+
+    fn try_from(text: RateText) -> Result<Self, Error> {
+        match text {
+            RateText::Number(rate) => rate.to_string().parse(),
+            RateText::Text(text) => text.parse(),
+        }
+    }
+}
+
+impl From<NoiseRate> for RateText {
+    fn from(rate: NoiseRate) -> Self {
+        match rate {
+            NoiseRate::Given(rate) => Self::Number(rate),
+            other => Self::Text(other.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for NoiseRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Known => f.write_str("known"),
+            Self::Given(rate) => rate.fmt(f),
+        }
+    }
+}
+
+impl FromStr for NoiseRate {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let wrong = || Error::value("noise rate", "a number in [0, 1), auto or known", text);
+        match text.trim() {
+            "auto" => Ok(Self::Auto),
+            "known" => Ok(Self::Known),
+            number => match number.parse::<f64>() {
+                Ok(rate) if (0.0..1.0).contains(&rate) => Ok(Self::Given(rate)),
+                _ => Err(wrong()),
+            },
+        }
+    }
+}
+
+/// The rate for a run's method; `None` if it needs none. What an interrupted estimate has done stays in `folds`.
 ///
 /// # Errors
-/// Training fails on this data.
-pub fn estimate(spec: &Spec, train: &Dataset, network: &Network) -> Outcome<RateRecord> {
+/// Training fails on this data, a file cannot be written, or Ctrl-C: an interrupted estimate is no estimate.
+pub fn told(
+    spec: &Spec,
+    train: &Dataset,
+    network: &Network,
+    folds: &Path,
+    hear: &mut dyn FnMut(FoldProgress),
+) -> Outcome<Option<RateRecord>> {
+    if !spec.method.needs_rate() {
+        return Ok(None);
+    }
+    let exactly = |value: f64, source: &str| RateRecord { value, source: source.to_owned(), band: None, warning: None };
+    Ok(Some(match (spec.method.rate(), spec.noise_rate) {
+        (Some(rate), _) | (None, NoiseRate::Given(rate)) => exactly(rate, "given"),
+        (None, NoiseRate::Known) => exactly(spec.noise.known_rate(train).min(0.99), "the noise that was put in"),
+        (None, NoiseRate::Auto) => estimated(spec, train, network, folds, hear)?,
+    }))
+}
+
+fn estimated(
+    spec: &Spec,
+    train: &Dataset,
+    network: &Network,
+    folds: &Path,
+    hear: &mut dyn FnMut(FoldProgress),
+) -> Outcome<RateRecord> {
     let plan = Plan { epochs: epochs(train.len(), spec.plan.batch), ..spec.plan.clone() };
     let device = tares::device::by_name(&spec.device)?;
-    let probabilities =
-        cross_validated_probabilities(train, FOLDS, network, &Method::Standard, &plan, &device, &mut |_, _| {
-            if crate::ui::interrupt::asked() { Control::Stop } else { Control::Continue }
-        })?;
+    let judges = CrossValidation::new(train, FOLDS, network, &Method::Standard, &plan, &device)?;
+    let probabilities = out_of_fold(&judges, folds, hear)?;
     let matrix = ProbabilityMatrix::new(&probabilities, train.classes())?;
     let found = audit(&matrix, train.given(), Detector::default())?;
     let cautions = Caution::about(&found.overview, &found.estimate);
@@ -48,8 +140,8 @@ fn epochs(rows: usize, batch: usize) -> usize {
     EPOCHS.max(STEPS.div_ceil(steps))
 }
 
-/// What a wrong noise rate costs: NPCL's test accuracy on MNIST told half, the whole and one and a half times the rate, as
-/// published (table "different ε" of the paper).
+/// What a wrong noise rate costs: NPCL's published test accuracy on MNIST when told half the rate, the rate, and one and a
+/// half times the rate (table "different ε" of the paper).
 pub fn sensitivity(rate: f64) -> &'static str {
     if rate < 0.1 {
         "with so few wrong labels a rate that is off by half costs little"

@@ -1,8 +1,8 @@
 //! Many runs: those that are not finished are trained, some at a time, and all records come back in order.
 
+use crate::files::file_name;
 use crate::record::RunRecord;
-use crate::report::file_name;
-use crate::report::summary::Summary;
+use crate::run::folds::FoldProgress;
 use crate::run::spec::Spec;
 use crate::run::train::{Event, Start, run};
 use crate::ui::failure::{Failure, Outcome};
@@ -18,9 +18,11 @@ const HELP_EVERY: Duration = Duration::from_micros(50);
 
 /// Somebody who is shown how the runs get on. Runs are named by their position among the specs.
 pub trait Watch: Sync {
+    /// A judge of a run's noise rate ended an epoch; the run itself begins when all judges have ended.
+    fn estimating(&self, run: usize, progress: FoldProgress);
     /// A run has `epochs` behind it; `accuracy` is that of its last one on the test data.
     fn reached(&self, run: usize, epochs: usize, accuracy: Option<f64>);
-    /// A run is finished; `accuracy` is its mean over the last ten epochs.
+    /// A run is finished; `accuracy` is its mean over the last epochs.
     fn finished(&self, run: usize, accuracy: Option<f64>);
     /// A run stopped before its end.
     fn stopped(&self, run: usize);
@@ -63,12 +65,13 @@ pub fn run_all(
             }
             let spec = &runs[position];
             let record = run(spec, loaded, &place(out, spec), start, &mut |event| match event {
+                Event::Estimating(progress) => watch.estimating(position, progress),
                 Event::Ready { done, .. } => watch.reached(position, done, None),
                 Event::Epoch(epoch) => watch.reached(position, epoch.epoch, epoch.test_accuracy),
             });
             match record {
                 Ok(record) => {
-                    let accuracy = Summary::of(&record).map(|row| row.test_accuracy_last10);
+                    let accuracy = record.manifest.result.as_ref().and_then(|result| result.test_accuracy_last10);
                     watch.finished(position, accuracy);
                     if !screen.live {
                         let accuracy =
@@ -94,7 +97,11 @@ pub fn run_all(
                 std::thread::sleep(HELP_EVERY);
             }
         }
-        workers.into_iter().for_each(|worker| drop(worker.join()));
+        for worker in workers {
+            if let Err(panic) = worker.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
     });
     match failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
         None => {}

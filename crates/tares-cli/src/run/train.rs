@@ -1,26 +1,22 @@
 //! A [`Spec`] becomes a run directory: noise, noise rate, training with checkpoints, and what is left behind.
 
+use super::directory::{CHECKPOINT_EVERY, RunDirectory, read_checkpoint};
+use super::folds::{FOLDS, FoldProgress, remove_folds};
+use super::label_noise::LabelNoise;
+use super::model::Model;
+use super::spec::Spec;
+use super::{noise_rate, noisy_test, samples, spec_file};
 use crate::json::to_json;
-use crate::record::{
-    DataRecord, EpochRecord, FORMAT, Machine, Manifest, RateRecord, ResultRecord, RunDirectory, RunRecord, State,
-};
-use crate::report::summary::mean_of_last;
-use crate::run::label_noise::LabelNoise;
-use crate::run::model::Model;
-use crate::run::noisy_test;
-use crate::run::samples;
-use crate::run::spec::{NoiseRate, Spec};
+use crate::record::{DataRecord, EpochRecord, FORMAT, Machine, Manifest, RateRecord, ResultRecord, RunRecord, State};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::interrupt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tares::network::{AnyNetwork, parameters};
 use tares::{Checkpoint, Control, Epoch, Fit, Fitted, Method, Network};
+use tares_core::metric::mean_of_last;
 use tares_core::{Dataset, Fingerprint, Row, Shape};
 use tares_data::Loaded;
-
-/// A checkpoint is written after the first epoch that ends this long after the last one.
-const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
 
 /// What to do with a directory that already holds a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +32,8 @@ pub enum Start {
 /// What a run tells while it goes on.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// A judge of the noise rate ended an epoch.
+    Estimating(FoldProgress),
     /// The network, its parameters and the rate the method is told.
     Ready {
         /// The network.
@@ -69,43 +67,36 @@ pub fn run(
     interrupt::watch();
     let directory = RunDirectory::lock(place)?;
     let network = spec.network.clone().unwrap_or_else(|| Network::suggest(loaded.train.shape()));
-    let spec = Spec { network: Some(network.clone()), ..spec.clone() };
-    let before = match start {
-        Start::Overwrite => None,
-        _ => directory.manifest()?,
-    };
-    match (start, &before) {
-        (Start::New, Some(_)) => return Err(occupied(place)),
-        (Start::Resume, Some(before)) => {
-            same_spec(&directory, &spec)?;
-            if before.state == State::Finished {
-                return RunRecord::read(place);
-            }
-        }
-        _ => {
-            directory.clear()?;
-            directory.write("spec.toml", spec.to_toml()?.as_bytes())?;
-        }
+    let spec = spec.complete(network.clone());
+    let before = begin(&directory, &spec, start)?;
+    if before.as_ref().is_some_and(|before| before.state == State::Finished) {
+        return RunRecord::read(place);
     }
     let train = noisy(&spec, loaded)?;
     let device = tares::device::by_name(&spec.device)?;
+    let folds = directory.file(FOLDS);
     let rate = match &before {
         Some(before) => before.rate.clone(),
-        None => told_rate(&spec, &train, &network)?,
+        None => noise_rate::told(&spec, &train, &network, &folds, &mut |progress| hear(Event::Estimating(progress)))?,
     };
     let method = match &rate {
         Some(rate) => spec.method.clone().with_rate(rate.value),
         None => spec.method.clone(),
     };
-    let checkpoint = read_checkpoint(&directory)?;
-    let done = checkpoint.as_ref().map_or(0, Checkpoint::epochs);
-    directory.keep_epochs(done)?;
+    let path = directory.file("checkpoint.bin");
+    let checkpoint = read_checkpoint(&path)?;
+    let past = checkpoint.as_ref().map_or(Ok(Vec::new()), Checkpoint::history);
+    let past = past.map_err(|error| Failure::from(error).within(path.display()))?;
+    directory.write_epochs(&past.iter().map(epoch_record).collect::<Vec<_>>())?;
+    let done = past.len();
     let size = {
         let shape = tares::InputTransform::new(&train, &spec.plan.augment, &spec.plan.normalise)?.shape();
         parameters(&network.init(shape, train.classes(), spec.plan.seed, &device)?) as u64
     };
     let mut manifest = manifest(&spec, loaded, &train, &method, &network, size, rate, before.as_ref())?;
     directory.write_manifest(&manifest)?;
+    // The manifest has the rate now.
+    remove_folds(&folds)?;
     hear(Event::Ready {
         network: &manifest.network,
         parameters: size,
@@ -119,7 +110,7 @@ pub fn run(
     let mut fit = Fit::new(&train, &method, &spec.plan).device(&device).on_epoch(|progress| {
         let record = epoch_record(progress.epoch);
         let stop = interrupt::asked() && progress.epochs.len() < progress.total_epochs;
-        let keep = || -> Outcome<()> {
+        let mut keep = || -> Outcome<()> {
             directory.append_epoch(&record)?;
             if stop || saved.elapsed() >= CHECKPOINT_EVERY {
                 directory.write("checkpoint.bin", &progress.checkpoint()?.to_bytes())?;
@@ -127,7 +118,6 @@ pub fn run(
             }
             Ok(())
         };
-        let mut keep = keep;
         if let Err(failure) = keep() {
             trouble = Some(failure);
             return Control::Stop;
@@ -152,6 +142,25 @@ pub fn run(
     RunRecord::read(place)
 }
 
+/// Makes the directory ready for the run and gives the manifest of what is already there.
+///
+/// # Errors
+/// It holds another run, or one that may not be touched.
+fn begin(directory: &RunDirectory, spec: &Spec, start: Start) -> Outcome<Option<Manifest>> {
+    match start {
+        Start::New if directory.is_taken() => Err(occupied(directory.path())),
+        Start::Resume if directory.is_taken() || directory.file("spec.toml").exists() => {
+            same_spec(directory.path(), spec)?;
+            directory.manifest()
+        }
+        _ => {
+            directory.clear()?;
+            directory.write("spec.toml", spec.to_toml()?.as_bytes())?;
+            Ok(None)
+        }
+    }
+}
+
 /// Writes everything a finished run leaves behind; the manifest last, because it says that the rest is there.
 fn finish(
     directory: &RunDirectory,
@@ -162,6 +171,7 @@ fn finish(
     fitted: &Fitted<AnyNetwork>,
     manifest: &mut Manifest,
 ) -> Outcome<()> {
+    directory.write_epochs(&fitted.epochs.iter().map(epoch_record).collect::<Vec<_>>())?;
     directory.write("model.safetensors", &fitted.safetensors()?)?;
     let model = Model::of(spec, method, fitted, loaded);
     directory.write("model.json", &to_json(&model)?)?;
@@ -174,13 +184,13 @@ fn finish(
         Some(test) => confusion(test, &fitted.predictions(test)?),
         None => Vec::new(),
     };
-    let accuracies: Vec<f64> = fitted.epochs.iter().filter_map(|epoch| epoch.test_accuracy).collect();
-    let precisions: Vec<f64> = fitted.epochs.iter().filter_map(|epoch| epoch.label_precision).collect();
+    let accuracies: Vec<Option<f64>> = fitted.epochs.iter().map(|epoch| epoch.test_accuracy).collect();
+    let precisions: Vec<Option<f64>> = fitted.epochs.iter().map(|epoch| epoch.label_precision).collect();
     manifest.result = Some(ResultRecord {
-        test_accuracy_last10: mean_of_last(&accuracies, 10),
-        test_accuracy_best: accuracies.iter().copied().reduce(f64::max),
+        test_accuracy_last10: mean_of_last(&accuracies),
+        test_accuracy_best: accuracies.iter().copied().flatten().reduce(f64::max),
         true_accuracy: noisy_test::accuracy(spec, loaded, fitted),
-        label_precision_last10: mean_of_last(&precisions, 10),
+        label_precision_last10: mean_of_last(&precisions),
         confusion,
         suspects: suspects.len(),
         seconds: fitted.epochs.iter().map(|epoch| epoch.seconds).sum(),
@@ -194,36 +204,7 @@ fn finish(
 fn noisy(spec: &Spec, loaded: &Loaded) -> Outcome<Dataset> {
     match &spec.noise {
         noise if *noise == LabelNoise::NONE => Ok(loaded.train.clone()),
-        noise => noise.corrupt(&loaded.train, spec.plan.seed, &spec.load.options()),
-    }
-}
-
-/// The noise rate the method is told; `None` if it needs none.
-fn told_rate(spec: &Spec, train: &Dataset, network: &Network) -> Outcome<Option<RateRecord>> {
-    if !spec.method.needs_rate() {
-        return Ok(None);
-    }
-    if let Some(rate) = spec.method.rate() {
-        return Ok(Some(RateRecord { value: rate, source: "given".to_owned(), band: None, warning: None }));
-    }
-    Ok(Some(match spec.noise_rate {
-        NoiseRate::Given(rate) => RateRecord { value: rate, source: "given".to_owned(), band: None, warning: None },
-        NoiseRate::Known => {
-            let source = "the noise that was put in".to_owned();
-            RateRecord { value: spec.noise.known_rate(train).min(0.99), source, band: None, warning: None }
-        }
-        NoiseRate::Auto => crate::run::noise_rate::estimate(spec, train, network)?,
-    }))
-}
-
-fn read_checkpoint(directory: &RunDirectory) -> Outcome<Option<Checkpoint>> {
-    let path = directory.file("checkpoint.bin");
-    match std::fs::read(&path) {
-        Ok(bytes) => {
-            Ok(Some(Checkpoint::from_bytes(&bytes).map_err(|error| Failure::from(error).within(path.display()))?))
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::file(&path, "read", &error)),
+        _ => spec.noise().corrupt(&loaded.train, spec.plan.seed, &spec.options()),
     }
 }
 
@@ -234,14 +215,23 @@ fn occupied(place: &Path) -> Failure {
     ))
 }
 
-/// Refuses to go on with a run that was asked for differently.
-fn same_spec(directory: &RunDirectory, spec: &Spec) -> Outcome<()> {
-    let path = directory.file("spec.toml");
-    let before: Spec = crate::run::spec::read(&path)?;
-    if before == *spec {
+/// Refuses to go on with a run that was asked for differently; a directory without a run is fine.
+///
+/// # Errors
+/// The spec there is another one, or cannot be read.
+pub fn same_spec(place: &Path, spec: &Spec) -> Outcome<()> {
+    let path = place.join("spec.toml");
+    if !path.exists() && !place.join("manifest.json").exists() {
         return Ok(());
     }
-    let (before, now) = (before.to_toml()?, spec.to_toml()?);
+    let before: Spec = spec_file::read(&path)?;
+    // Paths are judged by what is read from them, and a network that is not named is the one of the run.
+    let network = spec.network.clone().or_else(|| before.network.clone());
+    let now = Spec { directory: before.directory.clone(), network, ..spec.clone() };
+    if before == now {
+        return Ok(());
+    }
+    let (before, now) = (before.to_toml()?, now.to_toml()?);
     let change = before.lines().zip(now.lines()).find(|(before, now)| before != now);
     let (before, now) = change.unwrap_or(("other settings", "these settings"));
     Err(Failure::new(format!("{}: the run there was asked for differently: `{before}`, now `{now}`", path.display()))

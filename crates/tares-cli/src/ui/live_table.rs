@@ -1,13 +1,14 @@
 //! [`LiveTable`]: the table of a comparison while it is being made. Methods down, noises across; a cell is the mean over
 //! the seeds so far and, until all of them are finished, the part of its epochs that is done.
 
-use crate::report::summary::in_order;
-use crate::report::table::Cell;
+use crate::record::in_order;
+use crate::run::folds::FoldProgress;
 use crate::run::runs::{Watch, name};
 use crate::run::spec::Spec;
 use crate::ui::terminal::{FAINT, Screen, plain};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::{Mutex, MutexGuard};
+use tares_core::metric::MeanStd;
 
 /// Drawn on stderr in place, at most ten times a second; draws nothing where nobody watches.
 pub struct LiveTable<'a> {
@@ -26,6 +27,8 @@ pub struct LiveTable<'a> {
 struct Seen {
     epochs: usize,
     accuracy: Option<f64>,
+    /// Its noise rate is being estimated.
+    estimating: Option<FoldProgress>,
     under_way: bool,
     finished: bool,
 }
@@ -73,6 +76,10 @@ impl<'a> LiveTable<'a> {
             line.set_message(format!("  {}{}", name.0, rest.collect::<String>()));
         }
         let under_way = state.iter().zip(self.runs).filter(|(seen, _)| seen.under_way).map(|(seen, spec)| {
+            if let Some(FoldProgress { fold, folds, epoch, epochs }) = seen.estimating {
+                let far = format!("network {fold} of {folds}, epoch {epoch} of {epochs}");
+                return format!("{}: estimating the noise rate, {far}", plain(&name(spec)));
+            }
             let accuracy = seen.accuracy.map_or(String::new(), |part| format!(", test {:.2} %", 100.0 * part));
             format!("{}: epoch {} of {}{accuracy}", plain(&name(spec)), seen.epochs, spec.plan.epochs)
         });
@@ -81,10 +88,16 @@ impl<'a> LiveTable<'a> {
 }
 
 impl Watch for LiveTable<'_> {
+    fn estimating(&self, run: usize, progress: FoldProgress) {
+        let mut state = self.state();
+        state[run] = Seen { estimating: Some(progress), under_way: true, ..state[run] };
+        self.draw(&state);
+    }
+
     fn reached(&self, run: usize, epochs: usize, accuracy: Option<f64>) {
         let mut state = self.state();
         let before = state[run].epochs;
-        state[run] = Seen { epochs, accuracy, under_way: true, finished: false };
+        state[run] = Seen { epochs, accuracy, under_way: true, ..Seen::default() };
         self.whole.inc((epochs - before.min(epochs)) as u64);
         // A checkpoint's epochs took no time: they say nothing about the pace.
         if epochs > before + 1 {
@@ -96,7 +109,7 @@ impl Watch for LiveTable<'_> {
     fn finished(&self, run: usize, accuracy: Option<f64>) {
         let mut state = self.state();
         let (before, epochs) = (state[run].epochs, self.runs[run].plan.epochs);
-        state[run] = Seen { epochs, accuracy, under_way: false, finished: true };
+        state[run] = Seen { epochs, accuracy, finished: true, ..Seen::default() };
         self.whole.inc((epochs - before.min(epochs)) as u64);
         if before < epochs {
             self.whole.reset_eta();
@@ -142,12 +155,15 @@ fn cell(seeds: &[(Seen, usize)]) -> String {
     let accuracies: Vec<f64> = seeds.iter().filter_map(|(seen, _)| Some(100.0 * seen.accuracy?)).collect();
     let done: usize = seeds.iter().map(|(seen, _)| seen.epochs).sum();
     let all: usize = seeds.iter().map(|(_, epochs)| epochs).sum();
-    let mean = Cell::over(&accuracies);
-    match mean {
+    let part = 100 * done / all.max(1);
+    match MeanStd::of(&accuracies) {
         _ if done == 0 => "·".to_owned(),
-        Some(cell) if seeds.iter().all(|(seen, _)| seen.finished) => cell.text(" ± "),
-        Some(cell) => format!("{:.2} {:>3} %", cell.mean, 100 * done / all.max(1)),
-        None => format!("{:>3} %", 100 * done / all.max(1)),
+        Ok(MeanStd { mean, std, .. }) if seeds.iter().all(|(seen, _)| seen.finished) => match std {
+            Some(std) => format!("{mean:.2} ± {std:.2}"),
+            None => format!("{mean:.2}"),
+        },
+        Ok(MeanStd { mean, .. }) => format!("{mean:.2} {part:>3} %"),
+        Err(_) => format!("{part:>3} %"),
     }
 }
 
@@ -171,7 +187,10 @@ fn aligned(grid: &[Vec<(String, bool)>]) -> Vec<Vec<(String, bool)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::spec::{Experiment, Load, NoiseRate, VERSION};
+    use crate::run::experiment::Experiment;
+    use crate::run::load::Load;
+    use crate::run::noise_rate::NoiseRate;
+    use crate::run::spec_file::VERSION;
     use tares::Plan;
 
     fn runs() -> Vec<Spec> {

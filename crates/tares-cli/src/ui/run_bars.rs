@@ -1,6 +1,7 @@
 //! [`RunBars`]: one progress bar per run, with its latest test accuracy. For a handful of runs; see
 //! [`LiveTable`](crate::ui::live_table::LiveTable) for many.
 
+use crate::run::folds::FoldProgress;
 use crate::run::runs::{Watch, name};
 use crate::run::spec::Spec;
 use crate::ui::terminal::{Screen, epoch_bar};
@@ -29,6 +30,10 @@ impl<'a> RunBars<'a> {
 }
 
 impl Watch for RunBars<'_> {
+    fn estimating(&self, run: usize, FoldProgress { fold, folds, .. }: FoldProgress) {
+        self.bar(run).set_message(format!("estimating the noise rate, network {fold} of {folds}"));
+    }
+
     fn reached(&self, run: usize, epochs: usize, accuracy: Option<f64>) {
         let bar = self.bar(run);
         bar.set_position(epochs as u64);
@@ -41,7 +46,7 @@ impl Watch for RunBars<'_> {
         let bar = self.bar(run);
         bar.set_position(self.runs[run].plan.epochs as u64);
         bar.finish_with_message(match accuracy {
-            Some(accuracy) => format!("test {:.2} % (last 10)", 100.0 * accuracy),
+            Some(accuracy) => format!("test {:.2} % (mean of the last epochs)", 100.0 * accuracy),
             None => "no test data".to_owned(),
         });
     }

@@ -1,0 +1,105 @@
+//! `epochs.jsonl`: one line of JSON per epoch.
+
+use super::manifest::fraction;
+use crate::files::read_text;
+use crate::ui::failure::{Failure, Outcome};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use tares_core::Error;
+
+/// One line of `epochs.jsonl`. Fractions are in 0..1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EpochRecord {
+    /// Counted from 1.
+    pub epoch: usize,
+    /// Mean loss over the batches.
+    pub train_loss: f64,
+    /// On the test part, if there is one.
+    #[serde(default)]
+    pub test_accuracy: Option<f64>,
+    /// Samples that carried gradient.
+    pub kept: u64,
+    /// The same as a fraction of all seen.
+    pub kept_fraction: f64,
+    /// Right labels among the kept, if the truth is known.
+    #[serde(default)]
+    pub label_precision: Option<f64>,
+    /// Kept among the right labels, if the truth is known.
+    #[serde(default)]
+    pub label_recall: Option<f64>,
+    /// The learning rate of the epoch.
+    pub learning_rate: f64,
+    /// Time of the epoch, evaluation included.
+    pub seconds: f64,
+}
+
+impl EpochRecord {
+    /// Its line, with the newline.
+    ///
+    /// # Errors
+    /// A number JSON cannot hold.
+    pub fn line(&self) -> Outcome<Vec<u8>> {
+        let mut line = serde_json::to_vec(self).map_err(Failure::new)?;
+        line.push(b'\n');
+        Ok(line)
+    }
+
+    fn check(&self, number: usize) -> tares_core::Result<()> {
+        if self.epoch != number {
+            return Err(Error::value("epoch", number.to_string(), self.epoch));
+        }
+        fraction("kept_fraction", self.kept_fraction)?;
+        let parts = [self.test_accuracy, self.label_precision, self.label_recall];
+        parts.into_iter().flatten().try_for_each(|part| fraction("accuracy, precision or recall", part))
+    }
+}
+
+/// All complete lines; a last line without its newline was cut by a crash and is left out.
+///
+/// # Errors
+/// A line that is no epoch, or not the next one.
+pub fn read_epochs(path: &Path) -> Outcome<Vec<EpochRecord>> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let text = read_text(path)?;
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let read = |(position, line): (usize, &str)| {
+        let place = format!("{}: line {}", path.display(), position + 1);
+        let epoch: EpochRecord = serde_json::from_str(line).map_err(|error| Failure::new(error).within(&place))?;
+        epoch.check(position + 1).map_err(|error| Failure::from(error).within(&place))?;
+        Ok(epoch)
+    };
+    whole.lines().enumerate().map(read).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::made_up;
+    use super::*;
+
+    #[test]
+    fn a_line_cut_by_a_crash_is_left_out() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("epochs.jsonl");
+        let epochs = made_up("npcl", "symmetric", 0.5, 1, 0.9).epochs;
+        let text: Vec<u8> = epochs.iter().flat_map(|epoch| epoch.line().unwrap()).collect();
+        std::fs::write(&path, &text[..text.len() - 20]).unwrap();
+        assert_eq!(read_epochs(&path).unwrap(), epochs[..11]);
+    }
+
+    #[test]
+    fn a_damaged_line_says_where_and_what() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("epochs.jsonl");
+        let epochs = made_up("npcl", "symmetric", 0.5, 1, 0.9).epochs;
+        let said = |second: &EpochRecord| {
+            std::fs::write(&path, [epochs[0].line().unwrap(), second.line().unwrap()].concat()).unwrap();
+            read_epochs(&path).unwrap_err().to_string()
+        };
+        let text = said(&epochs[2]);
+        assert!(text.ends_with("epochs.jsonl: line 2: epoch must be 2, got 3"), "{text}");
+        let text = said(&EpochRecord { kept_fraction: 1e300, ..epochs[1].clone() });
+        assert!(text.contains("kept_fraction must be in [0, 1]"), "{text}");
+    }
+}

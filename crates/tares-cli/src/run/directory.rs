@@ -1,0 +1,211 @@
+//! [`RunDirectory`]: the directory of a run, written by one process at a time.
+
+use super::folds::{FOLDS, has_folds, remove_folds};
+use crate::files::{create_directory, remove, write_whole};
+use crate::json::to_json;
+use crate::record::{EpochRecord, Manifest};
+use crate::ui::failure::{Failure, Outcome};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tares::Checkpoint;
+
+/// A checkpoint is written after the first epoch that ends this long after the last one.
+pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
+
+/// What a finished run leaves behind besides its spec, its manifest and its epochs.
+const LEFT_BEHIND: [&str; 5] = ["samples.parquet", "gallery.json", "suspects.csv", "model.safetensors", "model.json"];
+
+/// A run directory that this process alone writes to.
+#[derive(Debug)]
+pub struct RunDirectory {
+    path: PathBuf,
+    /// Dropped last: the system releases the lock with it, also after kill -9.
+    _lock: File,
+}
+
+impl RunDirectory {
+    /// Makes the directory if need be and locks it.
+    ///
+    /// # Errors
+    /// It cannot be made or written, or another process is at work in it.
+    pub fn lock(path: &Path) -> Outcome<Self> {
+        create_directory(path)?;
+        let lock_path = path.join(".lock");
+        let mut options = OpenOptions::new();
+        let mut lock = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&lock_path)
+            .map_err(|error| Failure::file(&lock_path, "write", &error))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut owner = String::new();
+                let _ = lock.read_to_string(&mut owner);
+                let owner = owner.trim();
+                let who = if owner.is_empty() { "another process".to_owned() } else { format!("process {owner}") };
+                return Err(Failure::new(format!("{}: {who} is at work in this directory", path.display()))
+                    .way_out("wait until it has ended, or choose another directory with --out"));
+            }
+            Err(TryLockError::Error(error)) => return Err(Failure::file(&lock_path, "lock", &error)),
+        }
+        // Only for the message above; the lock itself is the system's.
+        let _ = lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id()));
+        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A file in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Writes one file as a whole.
+    ///
+    /// # Errors
+    /// The disk is full or the directory read-only.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Outcome<()> {
+        write_whole(&self.file(name), bytes)
+    }
+
+    /// Writes `manifest.json`.
+    ///
+    /// # Errors
+    /// The disk is full or the directory read-only.
+    pub fn write_manifest(&self, manifest: &Manifest) -> Outcome<()> {
+        self.write("manifest.json", &to_json(manifest)?)
+    }
+
+    /// Reads `manifest.json`, if there is one.
+    ///
+    /// # Errors
+    /// It is damaged or from a newer version.
+    pub fn manifest(&self) -> Outcome<Option<Manifest>> {
+        let path = self.file("manifest.json");
+        if path.exists() { Manifest::read(&path).map(Some) } else { Ok(None) }
+    }
+
+    /// Adds a line to `epochs.jsonl`.
+    ///
+    /// # Errors
+    /// The disk is full or the directory read-only.
+    pub fn append_epoch(&self, epoch: &EpochRecord) -> Outcome<()> {
+        let (path, line) = (self.file("epochs.jsonl"), epoch.line()?);
+        let append = || OpenOptions::new().create(true).append(true).open(&path)?.write_all(&line);
+        append().map_err(|error| Failure::file(&path, "write", &error))
+    }
+
+    /// Writes `epochs.jsonl` as a whole. Lines added one by one may be lost with the power; a checkpoint is not, and what
+    /// it knows is written anew.
+    ///
+    /// # Errors
+    /// The disk is full or the directory read-only.
+    pub fn write_epochs(&self, epochs: &[EpochRecord]) -> Outcome<()> {
+        let lines: Outcome<Vec<Vec<u8>>> = epochs.iter().map(EpochRecord::line).collect();
+        self.write("epochs.jsonl", &lines?.concat())
+    }
+
+    /// Whether there is a run here, finished or not.
+    pub fn is_taken(&self) -> bool {
+        self.file("manifest.json").exists() || has_folds(&self.file(FOLDS))
+    }
+
+    /// Throws away an earlier run: the manifest first, so that a crash leaves no half of it that looks whole.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub fn clear(&self) -> Outcome<()> {
+        let first = ["manifest.json", "checkpoint.bin", "epochs.jsonl", "report.html"];
+        first.iter().chain(&LEFT_BEHIND).chain(&["spec.toml"]).try_for_each(|name| self.remove(name))?;
+        remove_folds(&self.file(FOLDS))
+    }
+
+    /// Removes a file that is no longer needed; it is no error if it never was there.
+    ///
+    /// # Errors
+    /// It is there and cannot be removed.
+    pub fn remove(&self, name: &str) -> Outcome<()> {
+        remove(&self.file(name))
+    }
+}
+
+/// The first file of a finished run that is not there.
+pub fn first_missing(run: &Path) -> Option<&'static str> {
+    LEFT_BEHIND.into_iter().find(|name| !run.join(name).is_file())
+}
+
+/// A checkpoint, if there is one.
+///
+/// # Errors
+/// It cannot be read or is damaged.
+pub fn read_checkpoint(path: &Path) -> Outcome<Option<Checkpoint>> {
+    match fs::read(path) {
+        Ok(bytes) => {
+            Ok(Some(Checkpoint::from_bytes(&bytes).map_err(|error| Failure::from(error).within(path.display()))?))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::file(path, "read", &error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::made_up::made_up;
+    use crate::record::{RunRecord, read_epochs};
+
+    #[test]
+    fn a_second_process_is_told_who_is_at_work() {
+        let place = tempfile::tempdir().unwrap();
+        let first = RunDirectory::lock(place.path()).unwrap();
+        let text = RunDirectory::lock(place.path()).unwrap_err().to_string();
+        assert!(text.contains(&format!("process {} is at work", std::process::id())), "{text}");
+        drop(first);
+        RunDirectory::lock(place.path()).unwrap();
+    }
+
+    #[test]
+    fn epochs_written_anew_replace_what_was_there() {
+        let place = tempfile::tempdir().unwrap();
+        let run = RunDirectory::lock(place.path()).unwrap();
+        let epochs = made_up("npcl", "symmetric", 0.5, 1, 0.9).epochs;
+        fs::write(run.file("epochs.jsonl"), "lost with the pow").unwrap();
+        run.write_epochs(&epochs[..4]).unwrap();
+        run.append_epoch(&epochs[4]).unwrap();
+        assert_eq!(read_epochs(&run.file("epochs.jsonl")).unwrap(), epochs[..5]);
+    }
+
+    #[test]
+    fn a_run_comes_back_as_it_was_written() {
+        let place = tempfile::tempdir().unwrap();
+        let record = made_up("npcl", "symmetric", 0.5, 1, 0.9);
+        let run = RunDirectory::lock(place.path()).unwrap();
+        run.write_manifest(&record.manifest).unwrap();
+        record.epochs.iter().for_each(|epoch| run.append_epoch(epoch).unwrap());
+        run.write("gallery.json", &to_json(&record.gallery).unwrap()).unwrap();
+        let read = RunRecord::read(place.path()).unwrap();
+        assert_eq!(RunRecord { name: record.name.clone(), ..read }, record);
+    }
+
+    #[test]
+    fn nothing_of_an_earlier_run_is_left() {
+        let place = tempfile::tempdir().unwrap();
+        let run = RunDirectory::lock(place.path()).unwrap();
+        for name in LEFT_BEHIND.iter().chain(&["manifest.json", "report.html", "checkpoint.bin", "spec.toml"]) {
+            fs::write(run.file(name), "old").unwrap();
+        }
+        fs::create_dir(run.file(FOLDS)).unwrap();
+        fs::write(run.file(FOLDS).join("fold-1.bin"), "old").unwrap();
+        run.clear().unwrap();
+        let left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, [".lock"]);
+    }
+}

@@ -1,0 +1,115 @@
+//! Out-of-fold probabilities that survive an interruption: every fold is a file until all are finished.
+
+use super::directory::{CHECKPOINT_EVERY, read_checkpoint};
+use crate::files::{create_directory, write_whole};
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::interrupt;
+use std::path::Path;
+use std::time::Instant;
+use tares::{Control, CrossValidation};
+
+/// The directory of the folds, in that of a run or an audit.
+pub const FOLDS: &str = "folds";
+
+/// How far the training of folds is; everything is counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoldProgress {
+    /// The fold whose judge is trained.
+    pub fold: usize,
+    /// How many there are.
+    pub folds: usize,
+    /// The epoch that ended.
+    pub epoch: usize,
+    /// Epochs of every judge.
+    pub epochs: usize,
+}
+
+impl FoldProgress {
+    /// Epochs of all judges so far.
+    pub fn done(&self) -> u64 {
+        ((self.fold - 1) * self.epochs + self.epoch) as u64
+    }
+
+    /// Epochs of all judges together.
+    pub fn total(&self) -> u64 {
+        (self.folds * self.epochs) as u64
+    }
+}
+
+/// The probabilities of every row from a network that never saw it, `[N][K]`. Folds finished earlier are read from `place`,
+/// the one that was stopped goes on where it was: the numbers are those of an uninterrupted training.
+///
+/// # Errors
+/// Training fails; a file belongs to another question or cannot be read or written; Ctrl-C.
+pub fn out_of_fold(
+    judges: &CrossValidation<'_>,
+    place: &Path,
+    hear: &mut dyn FnMut(FoldProgress),
+) -> Outcome<Vec<f32>> {
+    interrupt::watch();
+    create_directory(place)?;
+    let mut finished = Vec::with_capacity(judges.folds());
+    for fold in 0..judges.folds() {
+        if interrupt::asked() {
+            return Err(Failure::Interrupted { way_out: String::new() });
+        }
+        let path = place.join(format!("fold-{}.bin", fold + 1));
+        let kept = read_checkpoint(&path)?;
+        let known = kept.as_ref().is_some_and(CrossValidation::is_finished);
+        let mut trouble = None;
+        let mut saved = Instant::now();
+        let done = judges.fold(fold, kept, &mut |progress| {
+            let epoch = progress.epochs.len();
+            hear(FoldProgress { fold: fold + 1, folds: judges.folds(), epoch, epochs: progress.total_epochs });
+            let stop = interrupt::asked() && epoch < progress.total_epochs;
+            if stop || saved.elapsed() >= CHECKPOINT_EVERY {
+                let keep = || -> Outcome<()> { write_whole(&path, &progress.checkpoint()?.to_bytes()) };
+                trouble = keep().err();
+                saved = Instant::now();
+            }
+            if stop || trouble.is_some() { Control::Stop } else { Control::Continue }
+        });
+        if let Some(failure) = trouble {
+            return Err(failure);
+        }
+        let done = done.map_err(|error| refused(error, &path))?;
+        let done = done.ok_or_else(|| Failure::Interrupted { way_out: String::new() })?;
+        if !known {
+            write_whole(&path, &done.to_bytes())?;
+        }
+        finished.push(done);
+    }
+    Ok(judges.probabilities(&finished)?)
+}
+
+/// A fold that cannot be used says where it is and how to go on without it.
+fn refused(error: tares::Error, path: &Path) -> Failure {
+    match error {
+        tares::Error::Checkpoint(_) => Failure::from(error)
+            .within(path.display())
+            .way_out("ask as before, or start anew: `audit` without --resume, `train` with --overwrite"),
+        other => Failure::from(other),
+    }
+}
+
+/// Whether folds are kept here.
+pub fn has_folds(place: &Path) -> bool {
+    place.join("fold-1.bin").exists()
+}
+
+/// Removes the folds once their result is kept elsewhere; it is no error if there are none. Other files stay.
+///
+/// # Errors
+/// They are there and cannot be removed.
+pub fn remove_folds(place: &Path) -> Outcome<()> {
+    let Ok(entries) = std::fs::read_dir(place) else { return Ok(()) };
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("fold-") && name.ends_with(".bin") {
+            std::fs::remove_file(&path).map_err(|error| Failure::file(&path, "remove", &error))?;
+        }
+    }
+    // Somebody else's files keep the directory.
+    let _ = std::fs::remove_dir(place);
+    Ok(())
+}
