@@ -4,8 +4,8 @@
 //! right agrees with 80 %. The model of classifier and noise ([`Posterior`]) says of every row how likely its first choice is
 //! the true class, given its label; the mean over the rows is the estimate.
 //!
-//! The interval holds that mean at both ends of the model's own interval, and the accuracy that the lowest noise rate r allows
-//! if wrong labels are spread evenly over the classes and struck regardless of the classifier's mistakes:
+//! The interval covers that mean at both ends of the model's own interval. It also covers the accuracy a that follows from the
+//! lowest noise rate r if the noise is symmetric and independent of the classifier's mistakes:
 //!
 //! ```text
 //! agreement = a (1 − r) + (1 − a) r / (K − 1)
@@ -55,7 +55,11 @@ pub struct TrueAccuracy {
 /// # Errors
 /// Everything [`Overview::of`](super::Overview::of) finds.
 pub fn true_accuracy<P: Probabilities>(probs: &P, given: &[Label]) -> Result<TrueAccuracy> {
-    match P::Number::erase(probs) {
+    of_any(P::Number::erase(probs), given)
+}
+
+fn of_any(probs: AnyWidth<'_>, given: &[Label]) -> Result<TrueAccuracy> {
+    match probs {
         AnyWidth::Narrow(probs) => of_rows(probs, given),
         AnyWidth::Wide(probs) => of_rows(probs, given),
     }
@@ -85,20 +89,20 @@ fn of_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label]) -> Result<True
             Ok(())
         },
     )?;
-    let [accuracy, modest, bold] = right.map(|right| (right / overview.rows as f64).clamp(0.0, 1.0));
+    let [accuracy, at_low, at_high] = right.map(|right| (right / overview.rows as f64).clamp(0.0, 1.0));
     let agreement = 1.0 - overview.disagreement();
-    let even = behind(agreement, estimate.interval.0, probs.classes());
-    let low = counting_interval(accuracy.min(modest).min(bold).min(even), overview.rows).0;
-    let high = counting_interval(accuracy.max(modest).max(bold), overview.rows).1;
+    let symmetric = behind_symmetric_noise(agreement, estimate.interval.0, probs.classes());
+    let low = counting_interval(accuracy.min(at_low).min(at_high).min(symmetric), overview.rows).0;
+    let high = counting_interval(accuracy.max(at_low).max(at_high), overview.rows).1;
     let cautions = Caution::about(&overview, &estimate);
     Ok(TrueAccuracy { agreement, accuracy, interval: (low, high), cautions })
 }
 
-/// The accuracy behind an agreement, if a part `rate` of the labels was replaced evenly by those of the other classes.
-fn behind(agreement: f64, rate: f64, classes: usize) -> f64 {
+/// The accuracy that gives this agreement under symmetric noise: the formula above, solved for a.
+fn behind_symmetric_noise(agreement: f64, rate: f64, classes: usize) -> f64 {
     let by_chance = rate / (classes as f64 - 1.0);
-    let told = 1.0 - rate - by_chance;
-    if told > 0.0 { ((agreement - by_chance) / told).clamp(0.0, 1.0) } else { agreement }
+    let slope = 1.0 - rate - by_chance;
+    if slope > 0.0 { ((agreement - by_chance) / slope).clamp(0.0, 1.0) } else { agreement }
 }
 
 #[cfg(test)]
@@ -149,10 +153,10 @@ mod tests {
     }
 
     #[test]
-    fn the_accuracy_behind_an_agreement_undoes_even_noise() {
+    fn the_accuracy_behind_an_agreement_undoes_symmetric_noise() {
         for (accuracy, rate) in [(1.0, 0.2), (0.9, 0.0), (0.7, 0.4)] {
             let agreement = accuracy * (1.0 - rate) + (1.0 - accuracy) * rate / 4.0;
-            assert!((behind(agreement, rate, 5) - accuracy).abs() < 1e-12);
+            assert!((behind_symmetric_noise(agreement, rate, 5) - accuracy).abs() < 1e-12);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The first pass: are these probabilities, and do they look out-of-sample? Everything later relies on it.
+//! Checks every row (are these probabilities?) and counts. Everything later relies on it.
 
 use super::pass::{Block, fold};
 use super::probabilities::{Number, Probabilities};
@@ -9,20 +9,20 @@ use crate::widest::{Work, widest};
 
 /// How far a row's sum may be from 1. Half-precision files with 1000 classes need this much.
 const SUM_TOLERANCE: f64 = 5e-3;
-/// A sum in 32 bits this near to 1 needs no second look.
+/// A 32-bit sum this close to 1 is accepted without a 64-bit sum.
 const SURELY_FINE: f32 = 2e-3;
 
-/// A classifier with less [skill](Overview::skill) than this is hardly better than always naming the commonest label.
+/// A classifier with a lower [skill score](Overview::skill) is hardly better than always naming the commonest label.
 pub(crate) const LEAST_SKILL: f64 = 0.2;
 
-/// What the first pass counts.
+/// Counts over all rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overview {
     /// N.
     pub rows: usize,
     /// Rows per given class.
     pub counts: Vec<usize>,
-    /// Mean probability of the given label, per given class; `None` for a class nobody was given.
+    /// Mean probability of the given label, per given class; `None` for a class without rows.
     pub self_confidence: Vec<Option<f64>>,
     /// Rows whose largest probability is not at the given label.
     pub disagreements: usize,
@@ -65,8 +65,8 @@ impl Overview {
         self.counts.iter().copied().max().unwrap_or(0) as f64 / self.rows as f64
     }
 
-    /// How much of what always naming the commonest label leaves to be gained the classifier gains: 1 if it agrees with every
-    /// label, 0 if it does no better, below 0 if worse.
+    /// The skill score against always naming the commonest label, 1 − disagreement / (disagreement of that rule): 1 if the classifier
+    /// agrees with every label, 0 if it is no better than the rule, negative if it is worse.
     pub fn skill(&self) -> f64 {
         let left = 1.0 - self.largest_share();
         if left > 0.0 { 1.0 - self.disagreement() / left } else { 1.0 - self.disagreement() }
@@ -89,7 +89,7 @@ impl<R: Number> Work for CountBlock<'_, R> {
     }
 }
 
-/// What must fit before any row is read.
+/// Checks the sizes before any row is read.
 pub(crate) fn check_sizes<P: Probabilities + ?Sized>(probs: &P, given: &[Label]) -> Result<()> {
     if given.is_empty() {
         return Err(Error::empty("given labels"));
@@ -100,7 +100,7 @@ pub(crate) fn check_sizes<P: Probabilities + ?Sized>(probs: &P, given: &[Label])
     same_length("given labels", probs.rows(), given.len())
 }
 
-/// Counts of a part of the rows.
+/// Counts over a part of the rows, and the first or worst of each kind of bad row.
 pub(crate) struct Tally {
     counts: Vec<usize>,
     sums: Vec<f64>,
@@ -129,7 +129,7 @@ impl Tally {
         }
     }
 
-    /// Takes up a row; what a glance at it says, and whether the given label is the classifier's first choice.
+    /// Counts a row; returns its summary, and whether the given label is the classifier's first choice.
     #[inline(always)]
     pub(crate) fn add<R: Number>(&mut self, index: usize, label: Label, row: &[R]) -> (RowSummary, bool) {
         let (class, summary) = (label as usize, RowSummary::of(row));
@@ -138,7 +138,7 @@ impl Tally {
         (summary, agrees)
     }
 
-    /// Takes up a row that was looked at.
+    /// Counts a row whose summary is known.
     #[inline(always)]
     pub(crate) fn count<R: Number>(
         &mut self,
@@ -149,7 +149,7 @@ impl Tally {
         agrees: bool,
     ) {
         let class = label as usize;
-        // Written so that what is not a number goes the long way as well.
+        // Each comparison is false for NaN, so that such a row is examined, too.
         let fine = summary.min >= 0.0 && summary.max <= 1.0 && (summary.sum - 1.0).abs() <= SURELY_FINE;
         let fine = fine && class < row.len();
         if !fine && !self.examine(index, label, row) {
@@ -161,7 +161,7 @@ impl Tally {
         self.confidence += f64::from(summary.max);
     }
 
-    /// Finds what is wrong with a row; whether it can be counted at all.
+    /// Finds what is wrong with a row; returns whether it can be counted at all.
     #[cold]
     fn examine<R: Number>(&mut self, index: usize, label: Label, row: &[R]) -> bool {
         if label as usize >= row.len() {
@@ -202,12 +202,12 @@ impl Tally {
         self.outside_rows += later.outside_rows;
     }
 
-    /// Whether nothing was found that `finish` complains about.
+    /// Whether `finish` will succeed.
     pub(crate) fn is_fine(&self) -> bool {
         self.bad_label.is_none() && self.bad_value.is_none() && self.outside.is_none() && self.worst.0 <= SUM_TOLERANCE
     }
 
-    /// The overview, or what is wrong with the rows.
+    /// The overview, or an error about the rows.
     pub(crate) fn finish(self, rows: usize) -> Result<Overview> {
         let classes = self.counts.len();
         if let Some((row, label)) = self.bad_label {

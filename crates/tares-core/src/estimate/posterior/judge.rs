@@ -1,19 +1,17 @@
-//! Judges rows: is the given label wrong, and what should it be? Eight rows side by side with few classes, one row at a time
-//! with many.
+//! Judges rows: is the given label wrong, and what should it be? Any number of rows side by side with few classes, one row at a
+//! time with many.
 //!
 //! All in 32-bit arithmetic with fixed operations, so that both forms give the same bits on every machine. 64-bit numbers are
 //! rounded to 32 bits first.
 
 use super::Verdict;
 use super::label_columns::LabelColumns;
-use super::lanes::{FEW, ROWS, log_ratios};
+use super::lanes::{FEW, log_ratios};
 use super::likelihood::{ClassLikelihood, entry_log_ratios};
 use super::noise_model::Columns;
 use super::sample::Informative;
 use crate::dataset::Label;
-use crate::estimate::check::Tally;
 use crate::estimate::math32::{larger, smaller};
-use crate::estimate::pass::Block;
 use crate::estimate::probabilities::Number;
 use crate::estimate::row::RowSummary;
 use crate::widest::{Work, widest};
@@ -30,20 +28,20 @@ pub(crate) struct Judge {
 }
 
 /// Results for rows side by side.
-struct Results<const L: usize> {
-    sums: [f32; L],
-    maxima: [f32; L],
-    minima: [f32; L],
+pub(super) struct Results<const L: usize> {
+    pub(super) sums: [f32; L],
+    pub(super) maxima: [f32; L],
+    pub(super) minima: [f32; L],
     /// The first of the largest entries.
-    choices: [u32; L],
+    pub(super) choices: [u32; L],
     /// The probability that the given label is right.
-    right: [f32; L],
+    pub(super) right: [f32; L],
     /// b of the given label; the largest b of a row is 1.
     own: [f32; L],
 }
 
 /// Working memory for rows side by side, `[class][row]`.
-struct Lanes<const L: usize> {
+pub(super) struct Lanes<const L: usize> {
     values: [[f32; L]; FEW],
     log_ratios: [[f32; L]; FEW],
     informative: [[f32; L]; FEW],
@@ -52,7 +50,7 @@ struct Lanes<const L: usize> {
 }
 
 impl<const L: usize> Lanes<L> {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let empty = [[0.0; L]; FEW];
         Self { values: empty, log_ratios: empty, informative: empty, joint: empty }
     }
@@ -60,7 +58,7 @@ impl<const L: usize> Lanes<L> {
 
 /// Working memory for one row of many classes.
 #[derive(Default)]
-struct Entries {
+pub(super) struct Entries {
     informative: Informative,
     likelihoods: Vec<f32>,
 }
@@ -125,7 +123,7 @@ impl Judge {
     }
 
     #[inline(always)]
-    fn entries<R: Number>(&self, row: &[R], label: Label, max: f32, memory: &mut Entries) -> Verdict {
+    pub(super) fn entries<R: Number>(&self, row: &[R], label: Label, max: f32, memory: &mut Entries) -> Verdict {
         let Entries { informative, likelihoods } = memory;
         informative.find(row, label as usize, max);
         let Informative { names, values, .. } = informative;
@@ -149,7 +147,7 @@ impl Judge {
     }
 
     #[inline(always)]
-    fn side_by_side<R: Number, const L: usize>(
+    pub(super) fn side_by_side<R: Number, const L: usize>(
         &self,
         rows: &[R],
         labels: &[Label; L],
@@ -206,7 +204,7 @@ impl Judge {
 impl<const L: usize> Lanes<L> {
     /// The verdict on the row in `lane`: the likeliest other class is the one with the largest b_z T[z][given].
     #[inline(always)]
-    fn verdict(&self, results: &Results<L>, lane: usize, label: Label, classes: usize) -> Verdict {
+    pub(super) fn verdict(&self, results: &Results<L>, lane: usize, label: Label, classes: usize) -> Verdict {
         let (mut best, mut suggested) = (-1.0, u32::from(label == 0));
         for (class, joint) in (0..).zip(&self.joint[..classes]) {
             if class != label && joint[lane] > best {
@@ -248,103 +246,13 @@ impl<R: Number> Work for JudgeClass<'_, R> {
     }
 }
 
-/// Counts and judges one block of rows. `look` gets the rows whose labels are at most `cut` likely to be right. `run` returns
-/// the expected number of wrong labels.
-pub(crate) struct JudgeBlock<'a, R, L> {
-    pub(crate) judge: &'a Judge,
-    pub(crate) block: &'a Block<'a, R>,
-    pub(crate) tally: &'a mut Tally,
-    pub(crate) cut: f32,
-    pub(crate) look: L,
-}
-
-impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> Work for JudgeBlock<'_, R, L> {
-    type Output = f64;
-
-    #[inline(always)]
-    fn run(mut self) -> f64 {
-        if self.judge.classes <= FEW { self.few_classes() } else { self.many_classes() }
-    }
-}
-
-impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
-    #[inline(always)]
-    fn few_classes(&mut self) -> f64 {
-        let (classes, block) = (self.judge.classes, self.block);
-        let size = classes * ROWS;
-        let (mut lanes, mut wrong) = (Lanes::new(), [0.0; ROWS]);
-        let (groups, rest) = block.given.as_chunks::<ROWS>();
-        for (group, labels) in groups.iter().enumerate() {
-            let rows = &block.values[group * size..][..size];
-            let results = self.judge.side_by_side(rows, labels, &mut lanes);
-            self.take(block.first + group * ROWS, labels, rows, &results, &lanes);
-            wrong.iter_mut().zip(results.right).for_each(|(wrong, right)| *wrong += 1.0 - right);
-        }
-        let mut wrong: f64 = wrong.iter().map(|&wrong| f64::from(wrong)).sum();
-        if !rest.is_empty() {
-            // The last group is filled up to eight with copies of its first row, whose results are not used.
-            let from = groups.len() * ROWS;
-            let mut labels = [rest[0]; ROWS];
-            labels[..rest.len()].copy_from_slice(rest);
-            let mut rows = Vec::with_capacity(size);
-            rows.extend_from_slice(&block.values[from * classes..]);
-            while rows.len() < size {
-                rows.extend_from_slice(&block.values[from * classes..][..classes]);
-            }
-            let results = self.judge.side_by_side(&rows, &labels, &mut lanes);
-            self.take(block.first + from, rest, &rows, &results, &lanes);
-            wrong += results.right[..rest.len()].iter().map(|&right| f64::from(1.0 - right)).sum::<f64>();
-        }
-        wrong
-    }
-
-    #[inline(always)]
-    fn take(&mut self, first: usize, labels: &[Label], rows: &[R], results: &Results<ROWS>, lanes: &Lanes<ROWS>) {
-        let classes = self.judge.classes;
-        for (lane, &label) in labels.iter().enumerate() {
-            let row = &rows[lane * classes..][..classes];
-            // 64-bit numbers that differ may be equal in 32 bits, so their first choice is found again.
-            match R::NARROW {
-                true => {
-                    let (sum, max, min) = (results.sums[lane], results.maxima[lane], results.minima[lane]);
-                    let agrees = results.choices[lane] == label;
-                    self.tally.count(first + lane, label, row, RowSummary { sum, max, min }, agrees);
-                }
-                false => _ = self.tally.add(first + lane, label, row),
-            }
-            if results.right[lane] <= self.cut {
-                (self.look)(first + lane, label, row, lanes.verdict(results, lane, label, classes));
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn many_classes(&mut self) -> f64 {
-        let (mut memory, mut wrong) = (Entries::default(), 0.0);
-        for (index, label, row) in self.block.rows() {
-            let (summary, _) = self.tally.add(index, label, row);
-            // The tally remembers labels outside 0..K for the error message.
-            if label as usize >= row.len() {
-                continue;
-            }
-            let verdict = self.judge.entries(row, label, summary.max, &mut memory);
-            wrong += 1.0 - verdict.right;
-            if verdict.right <= f64::from(self.cut) {
-                (self.look)(index, label, row, verdict);
-            }
-        }
-        wrong
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::estimate::{Posterior, ProbabilityMatrix};
     use crate::stream::stream;
 
     /// Rows of normal logits; labels at random.
-    fn case(rows: usize, classes: usize) -> (Vec<f32>, Vec<Label>) {
+    pub(in crate::estimate::posterior) fn case(rows: usize, classes: usize) -> (Vec<f32>, Vec<Label>) {
         let mut draws = stream(7, "judge");
         let (mut probs, mut given) = (Vec::new(), Vec::new());
         for _ in 0..rows {
@@ -356,32 +264,6 @@ mod tests {
             given.push(if draws.chance(0.2) { draws.below(classes) } else { truth } as Label);
         }
         (probs, given)
-    }
-
-    fn verdicts<R: Number>(judge: &Judge, values: &[R], given: &[Label], classes: usize) -> Vec<Verdict> {
-        let (mut tally, mut seen) = (Tally::new(classes), Vec::new());
-        let block = Block { first: 0, given, values, classes };
-        let look = |index: usize, _: Label, _: &[R], verdict| {
-            assert_eq!(index, seen.len());
-            seen.push(verdict);
-        };
-        let wrong = widest(JudgeBlock { judge, block: &block, tally: &mut tally, cut: 1.0, look });
-        assert!(tally.is_fine());
-        assert!((wrong - seen.iter().map(|verdict: &Verdict| 1.0 - verdict.right).sum::<f64>()).abs() < 1e-3);
-        seen
-    }
-
-    #[test]
-    fn a_row_is_judged_the_same_alone_in_company_and_in_either_width() {
-        for (rows, classes) in [(1000, 2), (1003, 10), (1001, 32), (2005, 33), (2000, 300)] {
-            let (probs, given) = case(rows, classes);
-            let model = Posterior::fit(&ProbabilityMatrix::new(&probs, classes).unwrap(), &given).unwrap();
-            let together = verdicts(&model.judge, &probs, &given, classes);
-            let alone = probs.chunks_exact(classes).zip(&given).map(|(row, &label)| model.judge(row, label));
-            assert_eq!(together, alone.collect::<Vec<_>>(), "{classes}");
-            let wide: Vec<f64> = probs.iter().map(|&p| f64::from(p)).collect();
-            assert_eq!(together, verdicts(&model.judge, &wide, &given, classes), "{classes}");
-        }
     }
 
     /// The formulas of `posterior` and `likelihood.rs`, in 64 bits and without lanes.

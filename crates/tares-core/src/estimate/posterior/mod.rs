@@ -25,6 +25,7 @@ mod e_step;
 mod em;
 mod inputs;
 mod judge;
+mod judge_block;
 mod label_columns;
 mod lanes;
 mod likelihood;
@@ -41,7 +42,8 @@ use crate::estimate::probabilities::{Number, Probabilities};
 use crate::estimate::{Estimate, counting_interval};
 use crate::widest::widest;
 use em::{Em, EmFit};
-use judge::{Judge, JudgeBlock};
+use judge::Judge;
+use judge_block::JudgeBlock;
 use lanes::FEW;
 use likelihood::MOST_CLASSES;
 use noise_model::NoiseModel;
@@ -67,8 +69,8 @@ const STRIDE: f64 = 1.3;
 const MOST_STRIDES: usize = 9;
 /// Prototypes are useless if the model is less sure of the easy rows than this.
 const LEAST_CONFIDENCE: f64 = 0.7;
-/// A suspect's label is at least this likely to be wrong. Where hardly any label is, the largest expected F1 would be that of
-/// suspecting every row that looks like another class: all rows of a rare class that the classifier does not know.
+/// A suspect's label is at least this likely to be wrong. Where hardly any label is wrong, the best expected F1 alone would suspect
+/// every row that looks like another class, such as all rows of a rare class that the classifier does not know.
 const LEAST_DOUBT: f64 = 0.25;
 /// The factor on the sharpness at the upper end of the interval.
 const UPPER_FACTOR: f64 = 7.0;

@@ -1,0 +1,134 @@
+//! Judges blocks of rows: eight side by side with few classes, one at a time with many; counts them in the same pass.
+
+use super::Verdict;
+use super::judge::{Entries, Judge, Lanes, Results};
+use super::lanes::{FEW, ROWS};
+use crate::dataset::Label;
+use crate::estimate::check::Tally;
+use crate::estimate::pass::Block;
+use crate::estimate::probabilities::Number;
+use crate::estimate::row::RowSummary;
+use crate::widest::Work;
+
+/// Counts and judges one block of rows. `look` gets the rows whose labels are at most `cut` likely to be right. `run` returns
+/// the expected number of wrong labels.
+pub(crate) struct JudgeBlock<'a, R, L> {
+    pub(crate) judge: &'a Judge,
+    pub(crate) block: &'a Block<'a, R>,
+    pub(crate) tally: &'a mut Tally,
+    pub(crate) cut: f32,
+    pub(crate) look: L,
+}
+
+impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> Work for JudgeBlock<'_, R, L> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(mut self) -> f64 {
+        if self.judge.classes() <= FEW { self.few_classes() } else { self.many_classes() }
+    }
+}
+
+impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
+    #[inline(always)]
+    fn few_classes(&mut self) -> f64 {
+        let (classes, block) = (self.judge.classes(), self.block);
+        let size = classes * ROWS;
+        let (mut lanes, mut wrong) = (Lanes::new(), [0.0; ROWS]);
+        let (groups, rest) = block.given.as_chunks::<ROWS>();
+        for (group, labels) in groups.iter().enumerate() {
+            let rows = &block.values[group * size..][..size];
+            let results = self.judge.side_by_side(rows, labels, &mut lanes);
+            self.take(block.first + group * ROWS, labels, rows, &results, &lanes);
+            wrong.iter_mut().zip(results.right).for_each(|(wrong, right)| *wrong += 1.0 - right);
+        }
+        let mut wrong: f64 = wrong.iter().map(|&wrong| f64::from(wrong)).sum();
+        if !rest.is_empty() {
+            // The last group is filled up to eight with copies of its first row, whose results are not used.
+            let from = groups.len() * ROWS;
+            let mut labels = [rest[0]; ROWS];
+            labels[..rest.len()].copy_from_slice(rest);
+            let mut rows = Vec::with_capacity(size);
+            rows.extend_from_slice(&block.values[from * classes..]);
+            while rows.len() < size {
+                rows.extend_from_slice(&block.values[from * classes..][..classes]);
+            }
+            let results = self.judge.side_by_side(&rows, &labels, &mut lanes);
+            self.take(block.first + from, rest, &rows, &results, &lanes);
+            wrong += results.right[..rest.len()].iter().map(|&right| f64::from(1.0 - right)).sum::<f64>();
+        }
+        wrong
+    }
+
+    #[inline(always)]
+    fn take(&mut self, first: usize, labels: &[Label], rows: &[R], results: &Results<ROWS>, lanes: &Lanes<ROWS>) {
+        let classes = self.judge.classes();
+        for (lane, &label) in labels.iter().enumerate() {
+            let row = &rows[lane * classes..][..classes];
+            // 64-bit numbers that differ may be equal in 32 bits, so their first choice is found again.
+            match R::NARROW {
+                true => {
+                    let (sum, max, min) = (results.sums[lane], results.maxima[lane], results.minima[lane]);
+                    let agrees = results.choices[lane] == label;
+                    self.tally.count(first + lane, label, row, RowSummary { sum, max, min }, agrees);
+                }
+                false => _ = self.tally.add(first + lane, label, row),
+            }
+            if results.right[lane] <= self.cut {
+                (self.look)(first + lane, label, row, lanes.verdict(results, lane, label, classes));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn many_classes(&mut self) -> f64 {
+        let (mut memory, mut wrong) = (Entries::default(), 0.0);
+        for (index, label, row) in self.block.rows() {
+            let (summary, _) = self.tally.add(index, label, row);
+            // The tally remembers labels outside 0..K for the error message.
+            if label as usize >= row.len() {
+                continue;
+            }
+            let verdict = self.judge.entries(row, label, summary.max, &mut memory);
+            wrong += 1.0 - verdict.right;
+            if verdict.right <= f64::from(self.cut) {
+                (self.look)(index, label, row, verdict);
+            }
+        }
+        wrong
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimate::posterior::judge::tests::case;
+    use crate::estimate::{Posterior, ProbabilityMatrix};
+    use crate::widest::widest;
+
+    fn verdicts<R: Number>(judge: &Judge, values: &[R], given: &[Label], classes: usize) -> Vec<Verdict> {
+        let (mut tally, mut seen) = (Tally::new(classes), Vec::new());
+        let block = Block { first: 0, given, values, classes };
+        let look = |index: usize, _: Label, _: &[R], verdict| {
+            assert_eq!(index, seen.len());
+            seen.push(verdict);
+        };
+        let wrong = widest(JudgeBlock { judge, block: &block, tally: &mut tally, cut: 1.0, look });
+        assert!(tally.is_fine());
+        assert!((wrong - seen.iter().map(|verdict: &Verdict| 1.0 - verdict.right).sum::<f64>()).abs() < 1e-3);
+        seen
+    }
+
+    #[test]
+    fn a_row_is_judged_the_same_alone_in_company_and_in_either_width() {
+        for (rows, classes) in [(1000, 2), (1003, 10), (1001, 32), (2005, 33), (2000, 300)] {
+            let (probs, given) = case(rows, classes);
+            let model = Posterior::fit(&ProbabilityMatrix::new(&probs, classes).unwrap(), &given).unwrap();
+            let together = verdicts(&model.judge, &probs, &given, classes);
+            let alone = probs.chunks_exact(classes).zip(&given).map(|(row, &label)| model.judge(row, label));
+            assert_eq!(together, alone.collect::<Vec<_>>(), "{classes}");
+            let wide: Vec<f64> = probs.iter().map(|&p| f64::from(p)).collect();
+            assert_eq!(together, verdicts(&model.judge, &wide, &given, classes), "{classes}");
+        }
+    }
+}
