@@ -54,7 +54,8 @@ impl HeatMap {
     /// The size that gives every cell room, within reason.
     pub fn size(&self) -> Size {
         let cell = (420 / self.classes.len().max(1)).clamp(4, 44) as u32;
-        let side = cell * self.classes.len() as u32;
+        // Few classes get larger cells, so that the heading above them fits.
+        let side = (cell * self.classes.len() as u32).max(8 * self.heading().chars().count() as u32);
         let labels = if self.shows_names() { self.name_width() } else { 12 };
         Size { width: labels + 34 + side, height: 34 + labels.min(120) + side, type_size: 16 }
     }
@@ -80,6 +81,10 @@ impl HeatMap {
         let row =
             |(i, row): (usize, &Vec<f64>)| row.iter().enumerate().map(|(j, &value)| (i, j, value)).collect::<Vec<_>>();
         describe(&self.row_label, &self.column_label, &self.classes, self.values.iter().enumerate().flat_map(row))
+    }
+
+    fn heading(&self) -> String {
+        format!("{} in %", self.column_label)
     }
 
     fn shows_names(&self) -> bool {
@@ -166,8 +171,7 @@ impl Drawing for HeatMap {
                 }
             }
         }
-        let heading = format!("{} in %", self.column_label);
-        area.draw(&Text::new(heading, (left, top - 8 * scale), style(SOFT, HPos::Left, VPos::Bottom)))
+        area.draw(&Text::new(self.heading(), (left, top - 8 * scale), style(SOFT, HPos::Left, VPos::Bottom)))
             .map_err(words)?;
         let side =
             font(size.type_size).transform(FontTransform::Rotate270).color(&SOFT).pos(Pos::new(HPos::Right, VPos::Top));
