@@ -4,27 +4,26 @@ use super::Exit;
 use super::plan::Training;
 use super::source::{Reading, load};
 use crate::audit::files::{
-    AgainstTruth, ClassSummary, Names, NeighbourSummary, Summary, TransitionRecord, digits_apart, sentences,
-    write_labels, write_summary, write_suspects,
+    AgainstTruth, ClassSummary, Names, Summary, TransitionRecord, sentences, write_labels, write_summary,
+    write_suspects,
 };
+use crate::audit::from_features::from_features;
+use crate::audit::print::{print, say_columns};
 use crate::audit::run_history::RunHistory;
 use crate::files::{create_directory, write_whole};
 use crate::record::card::look;
 use crate::report::audit_page::{Shown, audit_page};
 use crate::run::folds::{FOLDS, out_of_fold, remove_folds};
 use crate::ui::failure::{Failure, Outcome};
-use crate::ui::terminal::{Screen, json_path, judges_bar, plain, work_bar};
+use crate::ui::terminal::{Screen, judges_bar, plain, work_bar};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::{CrossValidation, Method, Network, Plan};
 use tares_core::audit::{Audited, Score, Suspect, audit_ranked};
-use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatrix, neighbours};
+use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatrix};
 use tares_core::metric::{Retrieval, auroc, average_precision};
-use tares_core::{Dataset, Fingerprint, Label, Shape};
-use tares_data::npy::Stored;
-use tares_data::probabilities::{
-    Agreed, ClassColumns, FileRows, ProbabilitySource, agree, in_classes, read_labels, read_truth,
-};
+use tares_core::{Dataset, Fingerprint, Label};
+use tares_data::probabilities::{Agreed, FileRows, ProbabilitySource, agree, in_classes, read_labels, read_truth};
 use tares_data::{LoadOptions, Preparation};
 
 /// Find wrong labels
@@ -116,7 +115,7 @@ impl Audit {
             (None, None) => return Err(Failure::new("name data, a run, or --probs with --labels")),
         };
         if let Some(path) = &self.features {
-            report.summary.neighbours = Some(from_neighbours(path, &rows, report.summary.classes.len())?);
+            report.summary.neighbours = Some(from_features(path, &rows.given, report.summary.classes.len())?);
         }
         report.summary.warnings.iter().for_each(|warning| screen.warning(warning));
         create_directory(&out)?;
@@ -277,29 +276,6 @@ impl Audit {
     }
 }
 
-/// Says which columns are which classes, where that was a choice.
-fn say_columns(columns: &ClassColumns, named: Option<&[String]>, classes: &[String], screen: &Screen) {
-    let Some(named) = named else {
-        return screen.note("the columns of the probabilities have no names: they are the classes in order");
-    };
-    let list = |places: &mut dyn Iterator<Item = (usize, &String)>| {
-        let shown: Vec<String> =
-            places.take(5).map(|(at, class)| format!("{} = {}", plain(&named[at]), plain(class))).collect();
-        shown.join(", ")
-    };
-    if !columns.by_name && named != classes {
-        let pairs = list(&mut columns.columns.iter().copied().zip(classes));
-        let more = if classes.len() > 5 { ", ..." } else { "" };
-        screen.note(format!("no column is named after a class: columns are the classes in order ({pairs}{more})"));
-    } else if columns.columns.windows(2).any(|pair| pair[0] > pair[1]) {
-        screen.note("columns and classes are in different orders: columns are matched by name");
-    }
-    if !columns.unused.is_empty() {
-        let unused: Vec<_> = columns.unused.iter().take(5).map(|&at| plain(&named[at])).collect();
-        screen.note(format!("columns that name no class are not used: {}", unused.join(", ")));
-    }
-}
-
 /// `tares apply-labels` as it must be typed to read the data as this audit did.
 fn apply_command(source: &str, reading: &Reading) -> String {
     let mut words = vec!["tares apply-labels".to_owned(), quoted_for_shell(source), "labels-reviewed.csv".to_owned()];
@@ -315,35 +291,6 @@ fn quoted_for_shell(word: &str) -> String {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', "'\\''")),
     }
-}
-
-/// The noise rate by the labels of rows that lie side by side.
-fn from_neighbours(path: &Path, rows: &Rows, classes: usize) -> Outcome<NeighbourSummary> {
-    let stored = Stored::open(path)?;
-    let fail = |problem: String| Failure::new(format!("{}: {problem}", path.display()));
-    if stored.header().shape.len() != 2 || !stored.header().kind.is_number() || stored.columns() == 0 {
-        let shape = stored.header().shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" x ");
-        return Err(fail(format!("features must be numbers, rows x features, got an array of {shape}")));
-    }
-    if stored.rows() != rows.given.len() {
-        return Err(fail(format!(
-            "features must have a row for each of the {} labels, got {}",
-            rows.given.len(),
-            stored.rows()
-        )));
-    }
-    // Only the rows that are compared are read.
-    let chosen: Vec<usize> = (0..stored.rows()).step_by(stored.rows().div_ceil(neighbours::MOST_ROWS).max(1)).collect();
-    let mut values = vec![0f32; chosen.len() * stored.columns()];
-    for (row, &index) in values.chunks_exact_mut(stored.columns()).zip(&chosen) {
-        stored.read_rows(index, row)?;
-    }
-    let given = chosen.iter().map(|&index| rows.given[index]).collect::<Vec<Label>>();
-    let names: Vec<String> = (0..classes).map(|class| class.to_string()).collect();
-    let data = Dataset::new(values, Shape::Flat(stored.columns()), given, names)
-        .map_err(|error| Failure::from(error).within(path.display()))?;
-    let found = neighbours::from_features(&data)?;
-    Ok(NeighbourSummary { rows: chosen.len(), noise_rate: found.rate, noise_rate_band: found.interval })
 }
 
 /// Ctrl-C, with how to go on.
@@ -455,39 +402,4 @@ impl Report {
 fn key(given: &[Label], suspects: &[Suspect]) -> String {
     let words = given.iter().map(|&label| u64::from(label)).chain(suspects.iter().map(|suspect| suspect.index as u64));
     format!("{:016x}", words.fold(Fingerprint::default(), Fingerprint::with).value())
-}
-
-/// A rate and its interval with as many digits as tell the ends apart; the bracket stays open for where it comes from.
-fn rate_text(rate: f64, (low, high): (f64, f64)) -> String {
-    let digits = digits_apart(low, high, 4);
-    format!("{rate:.digits$} (between {low:.digits$} and {high:.digits$}")
-}
-
-fn print(summary: &Summary, out: &Path, labels: &str, screen: &Screen) -> Outcome<()> {
-    let share = summary.suspects as f64 / summary.rows as f64;
-    screen.line(format!("rows        {} in {} classes", summary.rows, summary.classes.len()))?;
-    let rate = rate_text(summary.noise_rate, summary.noise_rate_band);
-    screen.line(format!("noise rate  {rate}; {})", summary.method))?;
-    if let Some(NeighbourSummary { noise_rate, noise_rate_band, .. }) = summary.neighbours {
-        let rate = rate_text(noise_rate, noise_rate_band);
-        screen.line(format!("neighbours  {rate}; labels of nearest rows)"))?;
-    }
-    screen.line(format!("suspects    {} ({:.2} %)", summary.suspects, 100.0 * share))?;
-    if let Some(truth) = &summary.against_truth {
-        let show = |value: Option<f64>| value.map_or("undefined".to_owned(), |value| format!("{value:.4}"));
-        screen.line(format!("truth       {} wrong labels ({:.4})", truth.wrong, truth.noise_rate))?;
-        for (name, value) in [
-            ("precision", truth.precision),
-            ("recall", truth.recall),
-            ("F1", truth.f1),
-            ("AUROC", truth.auroc),
-            ("avg. prec.", truth.average_precision),
-        ] {
-            screen.line(format!("{name:<11} {}", show(value)))?;
-        }
-    }
-    for file in ["suspects.csv", labels, "summary.json", "audit.html"] {
-        screen.line(plain(&out.join(file).display().to_string()))?;
-    }
-    screen.result(|| serde_json::json!({ "out": json_path(out), "summary": summary }))
 }

@@ -1,0 +1,69 @@
+//! What an audit says at the terminal.
+
+use super::files::{NeighbourSummary, Summary, digits_apart};
+use crate::ui::failure::Outcome;
+use crate::ui::terminal::{Screen, json_path, plain};
+use std::path::Path;
+use tares_data::probabilities::ClassColumns;
+
+/// Says which columns are which classes, where that was a choice.
+pub fn say_columns(columns: &ClassColumns, named: Option<&[String]>, classes: &[String], screen: &Screen) {
+    let Some(named) = named else {
+        return screen.note("the columns of the probabilities have no names: they are the classes in order");
+    };
+    let list = |places: &mut dyn Iterator<Item = (usize, &String)>| {
+        let shown: Vec<String> =
+            places.take(5).map(|(at, class)| format!("{} = {}", plain(&named[at]), plain(class))).collect();
+        shown.join(", ")
+    };
+    if !columns.by_name && named != classes {
+        let pairs = list(&mut columns.columns.iter().copied().zip(classes));
+        let more = if classes.len() > 5 { ", ..." } else { "" };
+        screen.note(format!("no column is named after a class: columns are the classes in order ({pairs}{more})"));
+    } else if columns.columns.windows(2).any(|pair| pair[0] > pair[1]) {
+        screen.note("columns and classes are in different orders: columns are matched by name");
+    }
+    if !columns.unused.is_empty() {
+        let unused: Vec<_> = columns.unused.iter().take(5).map(|&at| plain(&named[at])).collect();
+        screen.note(format!("columns that name no class are not used: {}", unused.join(", ")));
+    }
+}
+
+/// A rate and its interval with as many digits as tell the ends apart; the bracket stays open for where it comes from.
+fn rate_text(rate: f64, (low, high): (f64, f64)) -> String {
+    let digits = digits_apart(low, high, 4);
+    format!("{rate:.digits$} (between {low:.digits$} and {high:.digits$}")
+}
+
+/// The summary in lines, and where the files are.
+///
+/// # Errors
+/// Stdout cannot be written.
+pub fn print(summary: &Summary, out: &Path, labels: &str, screen: &Screen) -> Outcome<()> {
+    let share = summary.suspects as f64 / summary.rows as f64;
+    screen.line(format!("rows        {} in {} classes", summary.rows, summary.classes.len()))?;
+    let rate = rate_text(summary.noise_rate, summary.noise_rate_band);
+    screen.line(format!("noise rate  {rate}; {})", summary.method))?;
+    if let Some(NeighbourSummary { noise_rate, noise_rate_band, .. }) = summary.neighbours {
+        let rate = rate_text(noise_rate, noise_rate_band);
+        screen.line(format!("neighbours  {rate}; labels of nearest rows)"))?;
+    }
+    screen.line(format!("suspects    {} ({:.2} %)", summary.suspects, 100.0 * share))?;
+    if let Some(truth) = &summary.against_truth {
+        let show = |value: Option<f64>| value.map_or("undefined".to_owned(), |value| format!("{value:.4}"));
+        screen.line(format!("truth       {} wrong labels ({:.4})", truth.wrong, truth.noise_rate))?;
+        for (name, value) in [
+            ("precision", truth.precision),
+            ("recall", truth.recall),
+            ("F1", truth.f1),
+            ("AUROC", truth.auroc),
+            ("avg. prec.", truth.average_precision),
+        ] {
+            screen.line(format!("{name:<11} {}", show(value)))?;
+        }
+    }
+    for file in ["suspects.csv", labels, "summary.json", "audit.html"] {
+        screen.line(plain(&out.join(file).display().to_string()))?;
+    }
+    screen.result(|| serde_json::json!({ "out": json_path(out), "summary": summary }))
+}
