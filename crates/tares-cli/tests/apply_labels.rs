@@ -170,6 +170,22 @@ fn the_copy_and_the_data_never_overlap() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_the_folder_stays_and_the_folder_of_the_caller_too() {
+    let folder = photos_to_correct(&[(3, "cat/3.png", "cat", "dog")]);
+    fs::create_dir_all(folder.path().join("disk/space")).unwrap();
+    std::os::unix::fs::symlink("disk/space", folder.path().join("corrected")).unwrap();
+    apply(folder.path(), "photos", "corrected").success();
+    apply(folder.path(), "photos", "corrected").success();
+    assert!(folder.path().join("corrected").is_symlink());
+    assert_eq!(files(&folder.path().join("disk/space")).len(), 12);
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    let arguments = ["apply-labels", "../photos", "../labels-reviewed.csv", "--out", "."];
+    let error = program::tares_in(&folder.path().join("empty"), &arguments).fails(2);
+    assert!(error.contains("is where you are"), "{error}");
+}
+
 #[test]
 fn a_folder_around_the_class_folders_is_no_obstacle() {
     let folder = tempfile::tempdir().unwrap();

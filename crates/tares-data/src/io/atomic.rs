@@ -239,7 +239,9 @@ fn sync_tree(folder: &Path) -> io::Result<()> {
 /// Brings the names in a folder to disk.
 #[cfg(unix)]
 fn sync_folder(folder: &Path) -> io::Result<()> {
-    match File::open(folder)?.sync_all() {
+    // A folder may be open to writers and closed to readers.
+    let Ok(folder) = File::open(folder) else { return Ok(()) };
+    match folder.sync_all() {
         // Not every file system can.
         Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => Ok(()),
         outcome => outcome,

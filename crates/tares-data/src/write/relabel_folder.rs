@@ -21,13 +21,15 @@ const LIST: &str = ".tares-written.json";
 pub(crate) fn relabel(loaded: &Loaded, data: &Dataset, root: &Path, tiny: bool, out: &Path) -> Result<Vec<PathBuf>> {
     refuse_overlap(root, out)?;
     refuse_foreign_files(out)?;
+    // The folder behind a link is replaced, not the link.
+    let place = fs::canonicalize(out).unwrap_or_else(|_| out.to_owned());
     let mut tree = Tree::open(root, folder::wanted)?;
     tree.strip_top();
     let moves = Moves::of(loaded, data, tiny).map_err(|problem| DataError::format(root, Place::File, problem))?;
     let places = moves.places(&tree);
     let list: Vec<&String> = places.iter().map(|(_, to)| to).collect();
     let list = serde_json::to_vec(&list).map_err(|error| DataError::io(out, "list", io::Error::other(error)))?;
-    atomic::write_folder(out, |folder| {
+    atomic::write_folder(&place, |folder| {
         places.par_iter().try_for_each(|(file, to)| file.copy_into(folder, to))?;
         folder.write(LIST, &list)
     })?;
@@ -111,6 +113,8 @@ fn refuse_overlap(root: &Path, out: &Path) -> Result<()> {
         (true, false) => "lies inside the data",
         // An archive may lie beside its copy; whether something would be lost is looked at next.
         (false, true) if root.is_dir() => "holds the data",
+        // Whoever works there would be left in a folder that is no more.
+        _ if real(Path::new(".")).is_ok_and(|here| here.starts_with(&copy)) => "is where you are",
         _ => return Ok(()),
     };
     Err(DataError::format(out, Place::File, format!("{problem}: write into another folder")))
