@@ -1,4 +1,4 @@
-//! What makes a run this run and no other, so that a checkpoint of another one is refused.
+//! Network, method, plan and data of a run, stored with its checkpoints, so that those of another run are refused.
 
 use crate::checkpoint::{Checkpoint, checksum};
 use crate::error::{Error, Result};

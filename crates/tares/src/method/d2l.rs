@@ -141,7 +141,7 @@ pub fn local_dimension(points: &[f32], width: usize, k: usize) -> Vec<f64> {
         }
         squares.select_nth_unstable_by(k - 1, f64::total_cmp);
         let farthest = squares[k - 1];
-        // Half of the logarithm of squared distances; a copy of the point itself is no neighbour at any scale.
+        // Half the logarithm, because these are squared distances. Duplicates of the point, at distance 0, are left out.
         let near = squares[..k].iter().filter(|square| **square > 0.0);
         let (count, sum) =
             near.fold((0, 0.0), |(count, sum), square| (count + 1, sum + 0.5 * (square / farthest).ln()));

@@ -3,8 +3,8 @@
 //! ```text
 //! L = mean_i w_i (L_q(p_i) − L_q(k))        w_i = 1 if p_i > k, else 0
 //! ```
-//! p_i is the probability of the given label. After the first part of the run the weights are worked out again every few
-//! epochs, over all rows, with the network as it stands (the original takes its best epoch on clean validation data).
+//! p_i is the probability of the given label. After the first part of the run the weights are computed anew every few
+//! epochs, for all rows, by the current network (the original takes its best epoch on clean validation data).
 
 use super::within;
 use crate::checkpoint::Checkpoint;
@@ -43,7 +43,7 @@ impl TruncatedGce {
         within("every of truncated-gce", "at least 1", self.every as f64, self.every > 0)
     }
 
-    /// Whether the weights are worked out before this epoch.
+    /// Whether the weights are computed anew before this epoch.
     fn prunes(&self, epoch: usize, epochs: usize) -> bool {
         let start = (self.hold * epochs as f64).round() as usize;
         epoch >= start && (epoch - start).is_multiple_of(self.every)
