@@ -24,7 +24,7 @@ from torch import nn
 UNIT = 2.0**-24  # unit roundoff of single precision
 GROWTH = 10  # Winograd's transforms enlarge rounding about tenfold; elsewhere a margin, so that activations change sides in every draw
 ROOM = 4  # the largest of a few draws is not the largest possible
-DRAWS = 3
+DRAWS, DEEP_DRAWS = 12, 3  # small networks need more draws until an activation changes sides; deep ones have many in each
 RATE = 0.01  # learning rate, as in examples/sgd_steps
 
 
@@ -112,7 +112,8 @@ def used(side, exact, allowed):
 def check(make, batches, loss, ours):
     double = [(x.double(), y) for x, y in batches]
     exact = steps(make().double(), double, loss)
-    drawn = [steps(put_rounding_in(make().double(), seed), double, loss) for seed in range(DRAWS)]
+    deep = any(isinstance(layer, nn.BatchNorm2d) for layer in make().modules())
+    drawn = [steps(put_rounding_in(make().double(), seed), double, loss) for seed in range(DEEP_DRAWS if deep else DRAWS)]
     allowed = allowed_distances(exact, drawn)
     gradient, where, losses = used(ours, exact, allowed)
     peer_gradient, _, peer_losses = used(steps(make(), batches, loss), exact, allowed)
