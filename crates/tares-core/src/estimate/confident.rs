@@ -1,12 +1,12 @@
 //! Confident learning (Northcutt, Jiang, Chuang 2021), as the library cleanlab does it by default.
 //!
 //! 1. θ_k = mean of p_k over the rows given k.
-//! 2. A row is confidently class j if p_j ≥ θ_j; if several are, the largest probability of all decides. The counts
-//!    per given label are scaled to the label counts.
-//! 3. Per pair (given k, true j) the rows given k with the largest p_j − p_k are suspects, as many as were counted.
-//! 4. A row whose largest probability is its given label never is one.
+//! 2. A row is confidently of class j if p_j ≥ θ_j. If that holds for several classes, the largest p decides. The counts of each
+//!    given label are scaled to the number of rows given it.
+//! 3. For each pair (true j, given k), as many rows given k as were counted are suspects: those with the largest p_j − p_k.
+//! 4. A row whose largest probability is at its given label is never a suspect.
 //!
-//! Its known weakness: on labels given by people the counts come out at a quarter to two thirds of the truth.
+//! Known weakness: with labels given by people it finds a quarter to two thirds of the wrong ones.
 
 use super::Estimate;
 use super::check::Overview;
@@ -22,12 +22,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Slack of the comparisons p ≥ θ and argmax = given.
 const SLACK: f64 = 1e-6;
 
-/// How many rows of each given label are confidently of each class.
+/// The confident joint: how many rows of each true class were given each label.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfidentJoint {
-    /// Per given label the (true class, rows) that were counted, in the order of the classes; calibrated: they sum to the
-    /// number of rows given that label.
-    counts: Vec<Vec<(Label, i64)>>,
+    /// A column of the counts per given label: (true class, rows), ascending by class, only where rows were counted. Calibrated: a
+    /// column sums to the number of rows given that label.
+    columns: Vec<Vec<(Label, i64)>>,
 }
 
 impl ConfidentJoint {
@@ -40,7 +40,7 @@ impl ConfidentJoint {
         let thresholds: Vec<f64> = overview
             .self_confidence
             .iter()
-            // Nobody can be confident of a class nobody was given.
+            // No row can be confidently of a class without rows: 2 is above every probability.
             .map(|mean| mean.map_or(2.0, |mean| mean.max(2.0 * SLACK)) - SLACK)
             .collect();
         let mut counts: BTreeMap<(Label, Label), i64> =
@@ -64,18 +64,18 @@ impl ConfidentJoint {
             // At least one row of every class is right.
             by_label[label as usize].push((truth, if label == truth { count.max(1) } else { count }));
         }
-        Ok(Self { counts: calibrated(&by_label, &overview.counts) })
+        Ok(Self { columns: calibrated(&by_label, &overview.counts) })
     }
 
-    /// Rows given `given` whose class is `truth`.
-    pub fn count(&self, given: usize, truth: usize) -> i64 {
-        let row = &self.counts[given];
-        row.binary_search_by_key(&(truth as Label), |entry| entry.0).map_or(0, |place| row[place].1)
+    /// The number of rows of class `truth` that were given `given`.
+    pub fn count(&self, truth: usize, given: usize) -> i64 {
+        let column = &self.columns[given];
+        column.binary_search_by_key(&(truth as Label), |entry| entry.0).map_or(0, |place| column[place].1)
     }
 
     /// How many labels are wrong.
     pub fn wrong(&self) -> i64 {
-        let right: i64 = (0..self.counts.len()).map(|class| self.count(class, class)).sum();
+        let right: i64 = (0..self.columns.len()).map(|class| self.count(class, class)).sum();
         self.rows() - right
     }
 
@@ -88,16 +88,16 @@ impl ConfidentJoint {
         let entries = |(given, row): (Label, &Vec<(Label, i64)>)| {
             row.iter().map(|&(truth, count)| ((truth, given), count as f64)).collect::<Vec<_>>()
         };
-        let counts = (0..).zip(&self.counts).flat_map(entries).collect();
-        Ok(Estimate::counted(rate, self.rows() as usize, Transition::of_counts(self.counts.len(), &counts)?))
+        let counts = (0..).zip(&self.columns).flat_map(entries).collect();
+        Ok(Estimate::counted(rate, self.rows() as usize, Transition::of_counts(self.columns.len(), &counts)?))
     }
 
     /// N.
     fn rows(&self) -> i64 {
-        self.counts.iter().flatten().map(|entry| entry.1).sum()
+        self.columns.iter().flatten().map(|entry| entry.1).sum()
     }
 
-    /// Another pass: the suspects, in the order of the rows, with the class each was taken for.
+    /// Another pass: the rows of the suspects, ascending.
     ///
     /// # Errors
     /// Rows that cannot be read.
@@ -108,8 +108,8 @@ impl ConfidentJoint {
         overview: &Overview,
     ) -> Result<Vec<usize>> {
         let mut tops: Vec<Top> = Vec::new();
-        // Per given label: the classes it is pruned for, and where their rows are collected.
-        let plans: Vec<Vec<(usize, usize)>> = (0..self.counts.len())
+        // For each given label: the true classes it has suspects of, and where their rows are collected.
+        let plans: Vec<Vec<(usize, usize)>> = (0..self.columns.len())
             .map(|label| {
                 if overview.counts[label] <= 1 {
                     return Vec::new();
@@ -121,7 +121,7 @@ impl ConfidentJoint {
                 self.wanted(label).into_iter().map(&mut collect).collect()
             })
             .collect();
-        // A row below the cutoff of its pair is already beaten by enough others; raised as rows come in.
+        // A row below the cutoff of its pair cannot be a suspect any more; cutoffs rise as rows come in.
         let cutoffs: Vec<AtomicU64> = tops.iter().map(|_| AtomicU64::new(f64::NEG_INFINITY.to_bits())).collect();
         fold(
             probs,
@@ -170,9 +170,9 @@ impl ConfidentJoint {
     /// label.
     fn wanted(&self, given: usize) -> Vec<(Label, usize)> {
         let own = self.count(given, given);
-        let others = self.counts[given].iter().filter(|entry| entry.1 != 0).count();
+        let others = self.columns[given].iter().filter(|entry| entry.1 != 0).count();
         let less = (own.max(1) - own) as f64 / ((others as f64) - 1.0).max(1.0);
-        let wanted = self.counts[given].iter().map(|&(truth, count)| (truth, (count as f64 - less).max(0.0) as usize));
+        let wanted = self.columns[given].iter().map(|&(truth, count)| (truth, (count as f64 - less).max(0.0) as usize));
         wanted.filter(|&(truth, wanted)| truth as usize != given && wanted > 0).collect()
     }
 }
@@ -240,7 +240,7 @@ fn calibrated(counts: &[Vec<(Label, i64)>], label_counts: &[usize]) -> Vec<Vec<(
     counts.iter().zip(scaled).map(whole).collect()
 }
 
-/// Rounds to integers with the same (rounded) sum: the entries rounded worst give way.
+/// Rounds to integers that keep the (rounded) sum: the entries with the largest rounding error are changed by 1.
 fn rounded(values: Vec<f64>) -> Vec<i64> {
     let mut whole: Vec<f64> = values.iter().map(|v| v.round_ties_even()).collect();
     let wanted = values.iter().sum::<f64>().round_ties_even();
@@ -267,8 +267,8 @@ mod tests {
 
     /// All counts, label after label, as cleanlab prints them.
     fn all_counts(joint: &ConfidentJoint) -> Vec<i64> {
-        let classes = joint.counts.len();
-        (0..classes * classes).map(|place| joint.count(place / classes, place % classes)).collect()
+        let classes = joint.columns.len();
+        (0..classes * classes).map(|place| joint.count(place % classes, place / classes)).collect()
     }
 
     #[test]

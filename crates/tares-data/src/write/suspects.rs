@@ -127,8 +127,8 @@ fn write_lines(
     })
 }
 
-/// At most 16 bytes. They are appended all sixteen, and those too many taken back: a copy of known length is one
-/// instruction, one of any length a call, and tables of millions of lines consist of little else.
+/// At most 16 bytes. Appending always appends 16 bytes, then truncates: a copy of known length is one instruction, one of any
+/// length a call, and tables of millions of lines consist of little else.
 #[derive(Clone, Copy)]
 struct Short {
     bytes: u128,

@@ -1,8 +1,8 @@
-//! The columns of T for judging rows of many classes, one row after the other: a row needs the column of its label.
+//! The columns of T, for judging rows of many classes one at a time: a row needs the column of its label.
 
 use super::noise_model::Columns;
 
-/// With more classes T is not written out: that would take 4 K² bytes.
+/// With more classes T is stored sparsely: dense it would take 4 K² bytes.
 const MOST_DENSE: usize = 2048;
 
 /// All columns of T.
