@@ -2,63 +2,23 @@
 
 use crate::files::write_whole;
 use crate::json::to_json;
+pub use crate::record::suspects::{RowNames, write_suspects};
 use crate::ui::failure::Outcome;
 use crate::ui::terminal::plain;
 use serde::Serialize;
 use std::path::Path;
-use tares_core::audit::{Evidence, Suspect};
+use tares_core::audit::Suspect;
 use tares_core::estimate::Caution;
-use tares_core::{Dataset, Label, Transition, TransitionRow};
-use tares_data::cell::{cell, guarded, push_line};
+use tares_core::{Label, Transition, TransitionRow};
+use tares_data::cell::cell;
 use tares_data::label_tables;
 
 /// Above this many rows the full list of labels is an NPY array: a table of them would be read by nobody.
 const MOST_TABLE_ROWS: usize = 5_000_000;
 
-/// What the rows are called.
-#[derive(Clone, Copy, Debug)]
-pub struct Names<'a> {
-    /// The data, if it is known.
-    pub data: Option<&'a Dataset>,
-    /// Names of the classes where there is no data; empty if they are only numbered.
-    pub listed: &'a [String],
-    /// K.
-    pub classes: usize,
-}
-
-impl Names<'_> {
-    /// The name of a class; its number when there are no names.
-    pub fn class(&self, label: Label) -> String {
-        match self.data {
-            Some(data) => data.class_names()[label as usize].clone(),
-            None => self.listed.get(label as usize).cloned().unwrap_or_else(|| label.to_string()),
-        }
-    }
-
-    /// Row id or file path; the row's number when there is none.
-    pub fn row(&self, index: usize) -> String {
-        self.data.map_or_else(|| index.to_string(), |data| data.id(index))
-    }
-
-    /// Whether rows have names of their own.
-    pub fn has_ids(&self) -> bool {
-        self.data.is_some_and(Dataset::has_ids)
-    }
-
-    /// Why a label is suspected, in words that are safe for a terminal.
-    pub fn reason(&self, suspect: &Suspect) -> String {
-        suspect.reason(|label| plain(&self.class(label)).into_owned())
-    }
-
-    /// All class names.
-    pub fn all(&self) -> Vec<String> {
-        (0..self.classes as Label).map(|label| self.class(label)).collect()
-    }
-}
-
 /// `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
+pub struct AuditSummary {
     /// N.
     pub rows: usize,
     /// Names of the classes.
@@ -191,39 +151,8 @@ pub fn digits_apart(low: f64, high: f64, least: usize) -> usize {
 }
 
 /// The cautions in words, with the names of the classes.
-pub fn sentences(cautions: &[Caution], names: Names<'_>) -> Vec<String> {
+pub fn sentences(cautions: &[Caution], names: RowNames<'_>) -> Vec<String> {
     cautions.iter().map(|caution| caution.sentence(|class| plain(&names.class(class as Label)).into_owned())).collect()
-}
-
-/// Writes `suspects.csv`, worst first.
-///
-/// # Errors
-/// The file cannot be written.
-pub fn write_suspects(path: &Path, names: Names<'_>, suspects: &[Suspect]) -> Outcome<()> {
-    let id = |index: usize| cell(&names.row(index));
-    let id: Option<&(dyn Fn(usize) -> String + Sync)> = if names.has_ids() { Some(&id) } else { None };
-    let classes = names.all();
-    // Names that need care, and reasons of another kind, go the long way.
-    let simple = classes.iter().all(|name| cell(name) == *name && plain(name) == *name);
-    if simple && suspects.iter().all(|suspect| matches!(suspect.evidence, Evidence::Probabilities { .. })) {
-        return Ok(label_tables::write_suspects(path, &classes, suspects, id)?);
-    }
-    let mut text = String::new();
-    push_line(&mut text, ["index", "id", "given", "suggested", "score", "reason"]);
-    for suspect in suspects {
-        push_line(
-            &mut text,
-            [
-                suspect.index.to_string(),
-                guarded(&names.row(suspect.index)).into_owned(),
-                guarded(&names.class(suspect.given)).into_owned(),
-                guarded(&names.class(suspect.suggested)).into_owned(),
-                format!("{:.6}", suspect.score),
-                names.reason(suspect),
-            ],
-        );
-    }
-    write_whole(path, text.as_bytes())
 }
 
 /// Writes the label of every row, suspects with their suggestion: `labels-suggested.csv`, or an NPY array when there are
@@ -233,7 +162,7 @@ pub fn write_suspects(path: &Path, names: Names<'_>, suspects: &[Suspect]) -> Ou
 /// The file cannot be written.
 pub fn write_labels(
     directory: &Path,
-    names: Names<'_>,
+    names: RowNames<'_>,
     given: &[Label],
     suspects: &[Suspect],
 ) -> Outcome<&'static str> {
@@ -254,7 +183,7 @@ pub fn write_labels(
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_summary(path: &Path, summary: &Summary) -> Outcome<()> {
+pub fn write_summary(path: &Path, summary: &AuditSummary) -> Outcome<()> {
     write_whole(path, &to_json(summary)?)
 }
 

@@ -1,6 +1,6 @@
 //! What an audit says at the terminal.
 
-use super::files::{NeighbourSummary, Summary, digits_apart};
+use super::files::{AuditSummary, NeighbourSummary, digits_apart};
 use crate::ui::failure::Outcome;
 use crate::ui::terminal::{Screen, json_path, plain};
 use std::path::Path;
@@ -39,7 +39,7 @@ fn rate_text(rate: f64, (low, high): (f64, f64)) -> String {
 ///
 /// # Errors
 /// Stdout cannot be written.
-pub fn print(summary: &Summary, out: &Path, labels: &str, screen: &Screen) -> Outcome<()> {
+pub fn print(summary: &AuditSummary, out: &Path, labels: &str, screen: &Screen) -> Outcome<()> {
     let share = summary.suspects as f64 / summary.rows as f64;
     screen.line(format!("rows        {} in {} classes", summary.rows, summary.classes.len()))?;
     let rate = rate_text(summary.noise_rate, summary.noise_rate_band);

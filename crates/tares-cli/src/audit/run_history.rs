@@ -1,6 +1,6 @@
 //! A finished run, looked at for wrong labels: the margins of its training history.
 
-use crate::audit::files::{ClassSummary, Summary, TransitionRecord};
+use crate::audit::files::{AuditSummary, ClassSummary, TransitionRecord};
 use crate::command::source;
 use crate::record::RunRecord;
 use crate::run::spec::Spec;
@@ -72,7 +72,7 @@ impl RunHistory {
     ///
     /// # Errors
     /// Margins that are not finite, or too few of them.
-    pub fn judge(&self) -> Outcome<(Vec<Suspect>, Summary, Vec<f64>)> {
+    pub fn judge(&self) -> Outcome<(Vec<Suspect>, AuditSummary, Vec<f64>)> {
         let estimate = from_margins(&self.margins)?;
         let scores = margin_scores(&self.margins)?;
         let suspicious = |row: &usize| estimate.wrong[*row] >= 0.5 && self.predicted[*row] != self.given[*row];
@@ -108,7 +108,7 @@ impl RunHistory {
             per_class[suspect.suggested as usize].missing += 1;
         }
         let emptied = Caution::emptied(per_class.iter().map(|class| (class.rows, class.suspects)));
-        let summary = Summary {
+        let summary = AuditSummary {
             rows: self.given.len(),
             classes: self.classes.clone(),
             method: "history".to_owned(),

@@ -124,3 +124,20 @@ fn read_changes(path: &Path, data: &Dataset) -> Outcome<HashMap<usize, Label>> {
     }
     Ok(changes)
 }
+
+/// `tares apply-labels` as it must be typed to read the data as an audit did.
+pub fn command_line(source: &str, reading: &Reading) -> String {
+    let mut words = vec!["tares apply-labels".to_owned(), quoted_for_shell(source), "labels-reviewed.csv".to_owned()];
+    words.extend(reading.arguments().iter().map(|word| quoted_for_shell(word)));
+    words.push("--out corrected".to_owned());
+    words.join(" ")
+}
+
+/// A word that a shell takes as it stands.
+fn quoted_for_shell(word: &str) -> String {
+    let safe = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+#".contains(c);
+    match !word.is_empty() && word.chars().all(safe) && !word.starts_with('#') {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}

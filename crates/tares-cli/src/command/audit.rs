@@ -1,12 +1,11 @@
 //! `tares audit`: which labels are wrong, how many, and what they should be.
 
 use super::Exit;
+use super::apply_labels;
 use super::plan::Training;
 use super::source::{Reading, load};
-use crate::audit::files::{
-    AgainstTruth, ClassSummary, Names, Summary, TransitionRecord, sentences, write_labels, write_summary,
-    write_suspects,
-};
+use crate::audit::files::{RowNames, write_labels, write_summary, write_suspects};
+use crate::audit::findings::Findings;
 use crate::audit::from_features::from_features;
 use crate::audit::print::{print, say_columns};
 use crate::audit::run_history::RunHistory;
@@ -19,9 +18,8 @@ use crate::ui::terminal::{Screen, judges_bar, plain, work_bar};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::{CrossValidation, Method, Network, Plan};
-use tares_core::audit::{Audited, Score, Suspect, audit_ranked};
+use tares_core::audit::{Score, Suspect, audit_ranked};
 use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatrix};
-use tares_core::metric::{Retrieval, auroc, average_precision};
 use tares_core::{Dataset, Fingerprint, Label};
 use tares_data::probabilities::{Agreed, FileRows, ProbabilitySource, agree, in_classes, read_labels, read_truth};
 use tares_data::{LoadOptions, Preparation};
@@ -146,7 +144,7 @@ impl Audit {
         Path::new("audits").join(crate::files::file_name(&stem))
     }
 
-    fn of_probabilities(&self, path: &Path, screen: &Screen) -> Outcome<(Report, Rows)> {
+    fn of_probabilities(&self, path: &Path, screen: &Screen) -> Outcome<(Findings, Rows)> {
         let source = ProbabilitySource::open(path)?;
         let options = self.options();
         let mut rows = match (&self.data, &options.labels) {
@@ -176,7 +174,7 @@ impl Audit {
         Ok((report.map_err(|failure| normalisable(failure, path))?, rows))
     }
 
-    fn of_data(&self, source: &str, folds: &Path, screen: &Screen) -> Outcome<(Report, Rows)> {
+    fn of_data(&self, source: &str, folds: &Path, screen: &Screen) -> Outcome<(Findings, Rows)> {
         let mut rows = self.load(source, screen)?;
         self.read_truth(&mut rows)?;
         let Some((data, _)) = &rows.data else { return Err(Failure::new("no rows to train on")) };
@@ -212,7 +210,7 @@ impl Audit {
         Ok((self.audit(&table, &rows, origin, screen)?, rows))
     }
 
-    fn of_run(&self, place: &str, screen: &Screen) -> Outcome<(Report, Rows)> {
+    fn of_run(&self, place: &str, screen: &Screen) -> Outcome<(Findings, Rows)> {
         if self.resume {
             return Err(Failure::new(format!("{place}: --resume is for audits of data, this is a run")));
         }
@@ -228,8 +226,10 @@ impl Audit {
         let (given, truth, classes) = (history.given.clone(), history.truth.clone(), summary.classes.clone());
         let mut rows = Rows { data, given, truth, classes, apply: None };
         self.read_truth(&mut rows)?;
-        let mut report = Report { summary, suspects };
-        report.compare(&rows, || Ok(scores))?;
+        let mut report = Findings { summary, suspects };
+        if let Some(truth) = &rows.truth {
+            report.compare(&rows.given, truth, scores)?;
+        }
         Ok((report, rows))
     }
 
@@ -244,7 +244,7 @@ impl Audit {
             truth: loaded.train.truth().map(<[Label]>::to_vec),
             classes: loaded.train.class_names().to_vec(),
             data: Some((loaded.train, loaded.preparation)),
-            apply: Some(apply_command(source, &self.reading)),
+            apply: Some(apply_labels::command_line(source, &self.reading)),
         })
     }
 
@@ -263,33 +263,18 @@ impl Audit {
         Ok(())
     }
 
-    fn audit<P: Probabilities>(&self, probs: &P, rows: &Rows, origin: String, screen: &Screen) -> Outcome<Report> {
+    fn audit<P: Probabilities>(&self, probs: &P, rows: &Rows, origin: String, screen: &Screen) -> Outcome<Findings> {
         let bars = screen.bars();
         let bar = work_bar(&bars, "auditing");
         let audited = audit_ranked(probs, &rows.given, self.method, self.rank);
         bar.finish_and_clear();
         let audited = audited?;
         let names = rows.names(probs.classes());
-        let mut report = Report::of(&audited, names, self.method, origin);
-        report.compare(rows, || Ok(audited.scores(probs, &rows.given, self.rank)?))?;
+        let mut report = Findings::of(&audited, names, self.method, origin);
+        if let Some(truth) = &rows.truth {
+            report.compare(&rows.given, truth, audited.scores(probs, &rows.given, self.rank)?)?;
+        }
         Ok(report)
-    }
-}
-
-/// `tares apply-labels` as it must be typed to read the data as this audit did.
-fn apply_command(source: &str, reading: &Reading) -> String {
-    let mut words = vec!["tares apply-labels".to_owned(), quoted_for_shell(source), "labels-reviewed.csv".to_owned()];
-    words.extend(reading.arguments().iter().map(|word| quoted_for_shell(word)));
-    words.push("--out corrected".to_owned());
-    words.join(" ")
-}
-
-/// A word that a shell takes as it stands.
-fn quoted_for_shell(word: &str) -> String {
-    let safe = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+#".contains(c);
-    match !word.is_empty() && word.chars().all(safe) && !word.starts_with('#') {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
     }
 }
 
@@ -314,8 +299,8 @@ fn normalisable(failure: Failure, path: &Path) -> Failure {
 }
 
 impl Rows {
-    fn names(&self, classes: usize) -> Names<'_> {
-        Names { data: self.data.as_ref().map(|(data, _)| data), listed: &self.classes, classes }
+    fn names(&self, classes: usize) -> RowNames<'_> {
+        RowNames { data: self.data.as_ref().map(|(data, _)| data), listed: &self.classes, classes }
     }
 
     fn shown(&self, suspects: &[Suspect], most: usize) -> Outcome<Vec<Shown>> {
@@ -340,61 +325,6 @@ impl Rows {
                 })
             })
             .collect()
-    }
-}
-
-/// The numbers of an audit, before they are written.
-struct Report {
-    summary: Summary,
-    suspects: Vec<Suspect>,
-}
-
-impl Report {
-    fn of(audited: &Audited, names: Names<'_>, method: Detector, origin: String) -> Self {
-        let per_class = audited.per_class.iter().enumerate().map(|(class, quality)| ClassSummary {
-            class: names.class(class as Label),
-            rows: quality.rows,
-            suspects: quality.suspects,
-            missing: quality.missing,
-        });
-        let summary = Summary {
-            rows: audited.estimate.rows,
-            classes: names.all(),
-            method: method.to_string(),
-            probabilities: origin,
-            noise_rate: audited.estimate.rate,
-            noise_rate_band: audited.estimate.interval,
-            matrix: TransitionRecord::of(&audited.estimate.transition),
-            suspects: audited.suspects.len(),
-            per_class: per_class.collect(),
-            warnings: sentences(&audited.cautions(), names),
-            neighbours: None,
-            against_truth: None,
-        };
-        Self { summary, suspects: audited.suspects.clone() }
-    }
-
-    /// Precision and the rest, if the truth is known. `scores` gives the quality of every label.
-    fn compare(&mut self, rows: &Rows, scores: impl FnOnce() -> Outcome<Vec<f64>>) -> Outcome<()> {
-        let Some(truth) = &rows.truth else { return Ok(()) };
-        let wrong: Vec<bool> = rows.given.iter().zip(truth).map(|(given, truth)| given != truth).collect();
-        let positions: Vec<u32> = self.suspects.iter().map(|suspect| suspect.index as u32).collect();
-        let retrieval = Retrieval::new(&positions, &wrong)?;
-        let badness: Vec<f64> = scores()?.into_iter().map(|score| -score).collect();
-        let found: Vec<&Suspect> = self.suspects.iter().filter(|suspect| wrong[suspect.index]).collect();
-        let right = found.iter().filter(|suspect| suspect.suggested == truth[suspect.index]).count();
-        self.summary.against_truth = Some(AgainstTruth {
-            wrong: retrieval.wanted,
-            noise_rate: retrieval.wanted as f64 / wrong.len() as f64,
-            precision: retrieval.precision(),
-            recall: retrieval.recall(),
-            f1: retrieval.f1(),
-            // Undefined when all labels are right, or all wrong.
-            auroc: auroc(&badness, &wrong).ok(),
-            average_precision: average_precision(&badness, &wrong).ok(),
-            right_suggestions: (!found.is_empty()).then(|| right as f64 / found.len() as f64),
-        });
-        Ok(())
     }
 }
 

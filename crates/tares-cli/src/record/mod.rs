@@ -18,6 +18,7 @@ mod epochs;
 #[cfg(test)]
 pub(crate) mod made_up;
 mod manifest;
+pub mod suspects;
 
 pub use card::Card;
 pub use epochs::{EpochRecord, read_epochs};

@@ -4,7 +4,7 @@
 
 use super::heat_map::{HeatMap, describe};
 use super::page::{document, render};
-use crate::audit::files::{Summary, TransitionRecord, digits_apart};
+use crate::audit::files::{AuditSummary, TransitionRecord, digits_apart};
 use crate::ui::failure::{Failure, Outcome};
 use minijinja::context;
 use minijinja::value::Value;
@@ -41,7 +41,7 @@ pub struct Shown {
 ///
 /// # Errors
 /// The template is broken or the heat map cannot be drawn.
-pub fn audit_page(summary: &Summary, shown: &[Shown], apply: Option<&str>, key: &str) -> Outcome<String> {
+pub fn audit_page(summary: &AuditSummary, shown: &[Shown], apply: Option<&str>, key: &str) -> Outcome<String> {
     let words = describe(ROWS, COLUMNS, &summary.classes, summary.matrix.entries());
     let drawn = match &summary.matrix {
         TransitionRecord::Dense(values) if values.len() <= HeatMap::MOST_CLASSES => {

@@ -3,6 +3,7 @@
 
 pub mod audit_page;
 pub mod curves;
+pub mod document;
 pub mod escape;
 pub mod gallery;
 pub mod heat_map;

@@ -1,71 +1,18 @@
-//! The page: one HTML file with everything inside, readable on a phone, in the dark and by a screen reader.
-//!
-//! [`document`] is the frame that every page of the program shares; [`page`] fills it for runs.
+//! The report of runs as a page: one HTML file with everything inside, readable on a phone, in the dark and by a screen
+//! reader. [`document`] is its frame.
 
 use super::curves::{Curves, Series};
-use super::escape;
 use super::gallery;
 use super::heat_map::HeatMap;
 use super::summary::{Summary, accuracy_table, precision_table};
-use super::table::{Cell, Table};
+use super::table::{Cell, ReportTable};
 use crate::record::{EpochRecord, RateRecord, RunRecord, TrueAccuracyRecord, in_order};
-use crate::ui::failure::{Failure, Outcome};
+use crate::ui::failure::Outcome;
 use crate::ui::terminal::plain;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use minijinja::context;
 use minijinja::value::Value;
-use minijinja::{Environment, context};
-use sha2::{Digest, Sha256};
 
-/// The style sheet of every page.
-pub const STYLE: &str = include_str!("../../templates/style.css");
-
-/// A whole HTML document around a body that is already HTML. Its policy lets the page load nothing and run nothing but
-/// `script`.
-///
-/// # Errors
-/// The template is broken.
-pub fn document(title: &str, body: &str, more_style: &str, script: &str) -> Outcome<String> {
-    let style = format!("\n{STYLE}{more_style}");
-    render(
-        "document.html",
-        include_str!("../../templates/document.html"),
-        context! {
-            title => plain(title),
-            version => env!("CARGO_PKG_VERSION"),
-            policy => Value::from_safe_string(policy(&style, script)),
-            style => Value::from_safe_string(style),
-            body => Value::from_safe_string(body.to_owned()),
-            script => Value::from_safe_string(script.to_owned()),
-        },
-    )
-}
-
-/// The Content Security Policy: this very style and this very script, told by their hashes, and pictures inside the page.
-/// Markup that should ever slip into a page (from a file name, a class) can neither load nor run anything.
-fn policy(style: &str, script: &str) -> String {
-    let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
-    let scripts = if script.is_empty() { String::new() } else { format!("; script-src {}", hash(script)) };
-    format!("default-src 'none'; img-src data:; style-src {}{scripts}", hash(style))
-}
-
-/// Fills a template whose values are escaped unless marked safe.
-///
-/// # Errors
-/// The template is broken, or a value is missing.
-pub fn render(name: &str, template: &str, values: Value) -> Outcome<String> {
-    let mut templates = Environment::new();
-    templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    // Our own escape also makes control characters visible.
-    templates.set_formatter(|out, state, value| {
-        if value.is_safe() || value.as_str().is_none() {
-            return minijinja::escape_formatter(out, state, value);
-        }
-        out.write_str(&escape::html(value.as_str().unwrap_or_default())).map_err(minijinja::Error::from)
-    });
-    templates.add_template(name, template).map_err(Failure::new)?;
-    templates.get_template(name).and_then(|template| template.render(values)).map_err(Failure::new)
-}
+pub use super::document::{STYLE, document, render};
 
 /// The report of some runs, as one HTML file.
 ///
@@ -208,7 +155,7 @@ fn tables(rows: &[Summary]) -> Vec<Value> {
 }
 
 /// `marked`: whether the best of each column is shown.
-fn table_value(table: &Table, marked: bool) -> Value {
+fn table_value(table: &ReportTable, marked: bool) -> Value {
     let cells = |r: usize, cells: &[Option<Cell>]| -> Vec<Option<Value>> {
         let shown = |(c, cell): (usize, &Option<Cell>)| {
             cell.map(|cell| {
@@ -319,7 +266,7 @@ fn per_class(runs: &[RunRecord]) -> Vec<Value> {
         .collect()
 }
 
-fn per_class_table(runs: &[RunRecord], noise: &str) -> Option<Table> {
+fn per_class_table(runs: &[RunRecord], noise: &str) -> Option<ReportTable> {
     let here: Vec<&RunRecord> = runs.iter().filter(|run| noise_name(run) == noise).collect();
     let methods = in_order(here.iter().map(|run| run.manifest.method.clone()));
     let accuracy = |run: &RunRecord, class: usize| -> Option<f64> {
@@ -335,7 +282,7 @@ fn per_class_table(runs: &[RunRecord], noise: &str) -> Option<Table> {
         (name.clone(), methods.iter().map(cell).collect::<Vec<_>>())
     };
     let rows: Vec<_> = here.first()?.manifest.data.classes.iter().enumerate().map(row).collect();
-    rows.iter().any(|(_, cells)| cells.iter().any(Option::is_some)).then(|| Table {
+    rows.iter().any(|(_, cells)| cells.iter().any(Option::is_some)).then(|| ReportTable {
         title: noise.to_owned(),
         corner: "class".to_owned(),
         columns: methods,
@@ -402,26 +349,5 @@ pub fn duration(seconds: f64) -> String {
         s if s < 60.0 => format!("{s:.1} s"),
         s if s < 3600.0 => format!("{} min {:.0} s", (s / 60.0).floor(), (s % 60.0).floor()),
         s => format!("{} h {:.0} min", (s / 3600.0).floor(), ((s % 3600.0) / 60.0).floor()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The text between two marks.
-    fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
-        text.split_once(from).and_then(|(_, rest)| rest.split_once(to)).map_or("", |(inside, _)| inside)
-    }
-
-    #[test]
-    fn a_page_may_run_its_own_script_and_nothing_else() {
-        let page = document("title", "<p>body</p>", "p { margin: 0 }\n", "\"use strict\";\n").unwrap();
-        let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
-        let policy = between(&page, "Content-Security-Policy\" content=\"", "\"");
-        assert!(policy.contains(&format!("script-src {}", hash(between(&page, "<script>", "</script>")))), "{policy}");
-        assert!(policy.contains(&format!("style-src {}", hash(between(&page, "<style>", "</style>")))), "{policy}");
-        let page = document("title", "<p>body</p>", "", "").unwrap();
-        assert!(!page.contains("script") && !page.contains("unsafe-inline"), "{page}");
     }
 }

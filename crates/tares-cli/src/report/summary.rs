@@ -1,6 +1,6 @@
 //! One row per run, and the table of means over seeds that is made from them.
 
-use super::table::{Cell, Table};
+use super::table::{Cell, ReportTable};
 use crate::record::{RunRecord, in_order};
 use crate::ui::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
@@ -72,12 +72,12 @@ pub fn csv(rows: &[Summary]) -> Outcome<String> {
 }
 
 /// Methods down, noises across, mean ± sample std over seeds of the final accuracy in per cent.
-pub fn accuracy_table(rows: &[Summary]) -> Table {
+pub fn accuracy_table(rows: &[Summary]) -> ReportTable {
     grid(rows, &format!("Test accuracy (%), {}", averaged(rows)), |row| Some(100.0 * row.test_accuracy_last10))
 }
 
 /// The same for label precision.
-pub fn precision_table(rows: &[Summary]) -> Table {
+pub fn precision_table(rows: &[Summary]) -> ReportTable {
     let title = format!("Label precision (%), {}", averaged(rows));
     grid(rows, &title, |row| row.label_precision_last10.map(|part| 100.0 * part))
 }
@@ -98,7 +98,7 @@ pub fn mean_of_last_words(count: usize) -> String {
     }
 }
 
-fn grid(rows: &[Summary], title: &str, value: impl Fn(&Summary) -> Option<f64>) -> Table {
+fn grid(rows: &[Summary], title: &str, value: impl Fn(&Summary) -> Option<f64>) -> ReportTable {
     let methods = in_order(rows.iter().map(|row| row.method.clone()));
     let noises = in_order(rows.iter().map(|row| row.noise_name.clone()));
     let cells = methods
@@ -111,5 +111,5 @@ fn grid(rows: &[Summary], title: &str, value: impl Fn(&Summary) -> Option<f64>) 
             (method.clone(), noises.iter().map(cell).collect())
         })
         .collect();
-    Table { title: title.to_owned(), corner: "method".to_owned(), columns: noises, rows: cells }
+    ReportTable { title: title.to_owned(), corner: "method".to_owned(), columns: noises, rows: cells }
 }

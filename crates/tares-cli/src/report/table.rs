@@ -1,4 +1,4 @@
-//! [`Table`]: mean ± std in rows and columns, the best of each column marked, as text, Markdown, LaTeX and CSV.
+//! [`ReportTable`]: mean ± std in rows and columns, the best of each column marked, as text, Markdown, LaTeX and CSV.
 
 use super::escape;
 use crate::files::cell::{guarded, push_line};
@@ -7,7 +7,7 @@ use tares_core::metric::MeanStd;
 
 /// Numbers over seeds, with names for the rows and columns.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct ReportTable {
     /// What the numbers are.
     pub title: String,
     /// What the rows are.
@@ -45,7 +45,7 @@ impl Cell {
     }
 }
 
-impl Table {
+impl ReportTable {
     /// Whether the cell shows the best mean of its column, as printed (so that equal figures are marked alike).
     /// A column with a single entry has no best.
     pub fn is_best(&self, row: usize, column: usize) -> bool {
@@ -156,9 +156,9 @@ fn width(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn table() -> Table {
+    fn table() -> ReportTable {
         let cell = |mean, std| Some(Cell { mean, std: Some(std), runs: 3 });
-        Table {
+        ReportTable {
             title: "Test accuracy (%)".into(),
             corner: "method".into(),
             columns: vec!["symmetric:0.5".into(), "pair:0.35".into()],

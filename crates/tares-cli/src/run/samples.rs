@@ -10,7 +10,6 @@ use tares::network::AnyNetwork;
 use tares::{Fitted, evaluate};
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::{Dataset, Label};
-use tares_data::cell::{guarded, push_line};
 use tares_data::{OutTable, Preparation};
 
 /// How many cards a gallery has.
@@ -105,27 +104,6 @@ impl Samples {
         }
         Ok(table.write(path, false)?)
     }
-}
-
-/// `suspects.csv`: names instead of numbers, for people.
-pub fn suspects_csv(train: &Dataset, suspects: &[Suspect]) -> String {
-    let mut text = String::new();
-    push_line(&mut text, ["index", "id", "given", "suggested", "score", "reason"]);
-    let name = |label: Label| guarded(&train.class_names()[label as usize]).into_owned();
-    for suspect in suspects {
-        push_line(
-            &mut text,
-            [
-                suspect.index.to_string(),
-                guarded(&train.id(suspect.index)).into_owned(),
-                name(suspect.given),
-                name(suspect.suggested),
-                format!("{:.6}", suspect.score),
-                suspect.reason(|label| train.class_names()[label as usize].clone()),
-            ],
-        );
-    }
-    text
 }
 
 /// The first suspects with their pictures or values.

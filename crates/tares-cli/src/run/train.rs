@@ -7,6 +7,7 @@ use super::model::Model;
 use super::spec::Spec;
 use super::{noise_rate, noisy_test, samples, spec_file};
 use crate::json::to_json;
+use crate::record::suspects::{RowNames, write_suspects};
 use crate::record::{DataRecord, EpochRecord, FORMAT, Machine, Manifest, RateRecord, ResultRecord, RunRecord, State};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::interrupt;
@@ -178,7 +179,8 @@ fn finish(
     let seen = samples::Samples::of(train, fitted)?;
     seen.write_parquet(&directory.file("samples.parquet"))?;
     let suspects = seen.suspects();
-    directory.write("suspects.csv", samples::suspects_csv(train, &suspects).as_bytes())?;
+    let names = RowNames { data: Some(train), listed: &[], classes: train.classes() };
+    write_suspects(&directory.file("suspects.csv"), names, &suspects)?;
     directory.write("gallery.json", &to_json(&samples::gallery(train, &suspects, &loaded.preparation)?)?)?;
     let confusion = match &loaded.test {
         Some(test) => confusion(test, &fitted.predictions(test)?),

@@ -1,0 +1,69 @@
+//! [`Findings`]: the numbers of an audit, before they are written.
+
+use super::files::{AgainstTruth, AuditSummary, ClassSummary, RowNames, TransitionRecord, sentences};
+use crate::ui::failure::Outcome;
+use tares_core::Label;
+use tares_core::audit::{Audited, Suspect};
+use tares_core::estimate::Detector;
+use tares_core::metric::{Retrieval, auroc, average_precision};
+
+/// The numbers of an audit, before they are written.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// What `summary.json` holds.
+    pub summary: AuditSummary,
+    /// The labels that look wrong, worst first.
+    pub suspects: Vec<Suspect>,
+}
+
+impl Findings {
+    /// Of an audit by probabilities.
+    pub fn of(audited: &Audited, names: RowNames<'_>, method: Detector, origin: String) -> Self {
+        let per_class = audited.per_class.iter().enumerate().map(|(class, quality)| ClassSummary {
+            class: names.class(class as Label),
+            rows: quality.rows,
+            suspects: quality.suspects,
+            missing: quality.missing,
+        });
+        let summary = AuditSummary {
+            rows: audited.estimate.rows,
+            classes: names.all(),
+            method: method.to_string(),
+            probabilities: origin,
+            noise_rate: audited.estimate.rate,
+            noise_rate_band: audited.estimate.interval,
+            matrix: TransitionRecord::of(&audited.estimate.transition),
+            suspects: audited.suspects.len(),
+            per_class: per_class.collect(),
+            warnings: sentences(&audited.cautions(), names),
+            neighbours: None,
+            against_truth: None,
+        };
+        Self { summary, suspects: audited.suspects.clone() }
+    }
+
+    /// Compares with the truth. `scores` is the quality of every label.
+    ///
+    /// # Errors
+    /// Scores that are not numbers.
+    pub fn compare(&mut self, given: &[Label], truth: &[Label], scores: Vec<f64>) -> Outcome<()> {
+        let wrong: Vec<bool> = given.iter().zip(truth).map(|(given, truth)| given != truth).collect();
+        let positions: Vec<u32> = self.suspects.iter().map(|suspect| suspect.index as u32).collect();
+        let retrieval = Retrieval::new(&positions, &wrong)?;
+        let badness: Vec<f64> = scores.into_iter().map(|score| -score).collect();
+        let found: Vec<&Suspect> = self.suspects.iter().filter(|suspect| wrong[suspect.index]).collect();
+        let right = found.iter().filter(|suspect| suspect.suggested == truth[suspect.index]).count();
+        self.summary.against_truth = Some(AgainstTruth {
+            wrong: retrieval.wanted,
+            noise_rate: retrieval.wanted as f64 / wrong.len() as f64,
+            precision: retrieval.precision(),
+            recall: retrieval.recall(),
+            f1: retrieval.f1(),
+            // Undefined when all labels are right, or all wrong.
+            auroc: auroc(&badness, &wrong).ok(),
+            average_precision: average_precision(&badness, &wrong).ok(),
+            right_suggestions: (!found.is_empty()).then(|| right as f64 / found.len() as f64),
+        });
+        Ok(())
+    }
+}
