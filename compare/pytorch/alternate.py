@@ -78,7 +78,8 @@ def our_side(case, options, directory):
 def check(case, ours, arguments, options):
     """What check.py says about our gradients and losses."""
     losses = [str(loss) for loss in ours.ask(f"check {CHECKED_STEPS}")]
-    command = [sys.executable, os.path.join(HERE, "check.py"), *arguments, *losses]
+    what = "epoch" if case in EPOCHS else "step"
+    command = [sys.executable, os.path.join(HERE, "check.py"), what, *arguments, *losses]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment(str(options.threads)))
     if done.returncode != 0:
         raise CaseFailed(f"check.py ended with code {done.returncode}")

@@ -1,4 +1,4 @@
-"""Do both sides compute the same? `check.py CASE DIR LOSS LOSS ...` or `check.py NETWORK DATA DIR LOSS LOSS ...` (a whole epoch's first steps).
+"""Do both sides compute the same? `check.py step CASE DIR LOSS LOSS ...`, or `check.py epoch NETWORK DATA DIR LOSS LOSS ...` (an epoch's first steps).
 
 Our side has written the gradients of its first step to DIR, its losses of plain SGD steps are the arguments. Here the same steps are made in
 double precision, and then a few more times in double precision with the errors that single precision may make put in on purpose: after every dense
@@ -135,13 +135,13 @@ def break_one(first, layer):
 
 def main(arguments):
     torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "2")))
-    name = arguments[0]
-    if name in CASES:
-        directory, losses = arguments[1], [float(loss) for loss in arguments[2:]]
+    what, name, *arguments = arguments
+    if what == "step":
+        directory, losses = arguments[0], [float(loss) for loss in arguments[1:]]
         kind, stem, loss = CASES[name][0], name, F.cross_entropy
         batches = read_batches(name, directory)[: len(losses)]
     else:
-        data, directory, losses = arguments[1], arguments[2], [float(loss) for loss in arguments[3:]]
+        data, directory, losses = arguments[0], arguments[1], [float(loss) for loss in arguments[2:]]
         kind, stem, loss = NETWORKS[name], "epoch", lambda logits, labels: npcl(logits, labels, NOISE)
         given, order = (torch.from_numpy(np.fromfile(f"{directory}/epoch.{what}", "<i8")) for what in ("given", "order"))
         images = idx(data, "train-images-idx3-ubyte")
