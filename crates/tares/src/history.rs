@@ -98,8 +98,8 @@ pub(crate) fn load_epochs(checkpoint: &Checkpoint) -> Result<Vec<Epoch>> {
     }
     for (position, (epoch, numbers)) in epochs.iter().zip(numbers.chunks_exact(12)).enumerate() {
         // Only the three optional numbers may be absent.
-        let absent = (0..12)
-            .any(|field| !numbers[field].is_finite() && !(numbers[field].is_nan() && [3, 6, 7].contains(&field)));
+        let absent =
+            (0..12).any(|field| !(numbers[field].is_finite() || numbers[field].is_nan() && [3, 6, 7].contains(&field)));
         if epoch.epoch != position || absent {
             return Err(Error::Checkpoint(format!("'epochs' holds no epoch {position}")));
         }
