@@ -6,6 +6,7 @@ tested against files that other programs wrote. Run once; the files are checked 
 Every file has one asymmetric, known element: a transposed, shifted or mislabelled reader fails.
 """
 
+import datetime
 import gzip
 import io
 import json
@@ -15,6 +16,7 @@ import struct
 import sys
 import tarfile
 import zipfile
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -63,9 +65,11 @@ frame = pd.DataFrame(
 frame.loc[3, "height"] = np.nan
 frame.to_csv(out / "table.csv", index=False)
 frame.to_csv(out / "table.tsv", index=False, sep="\t")
+frame.to_json(out / "table.jsonl", orient="records", lines=True)
 (out / "table.csv.gz").write_bytes(gz(frame.to_csv(index=False).encode()))
 labelled = frame.drop(columns="name").rename(columns={"species": "label"})
 labelled.to_csv(out / "labelled.csv", index=False)
+labelled.to_json(out / "labelled.jsonl", orient="records", lines=True)
 (out / "labelled.csv.gz").write_bytes(gz(labelled.to_csv(index=False).encode()))
 for codec in ["snappy", "zstd", "gzip", "lz4", "none"]:
     frame.to_parquet(out / f"table-{codec}.parquet", index=False, compression=codec)
@@ -133,3 +137,36 @@ with zipfile.ZipFile(out / "human.pt", "w") as archive:
     archive.writestr("archive/data.pkl", pickle.dumps(human, protocol=2))
     archive.writestr("archive/version", "3\n")
 (out / "human.csv").write_text("index,clean_label,aggre_label,worse_label\n0,9,9,9\n1,4,4,3\n2,0,1,1\n")
+
+# Columns that need a rule of their own: numbers without a sign above the sign bit, decimals of both lengths, lists, bytes, a
+# date, a pandas index that is stored, and whole numbers that a 64-bit float cannot hold.
+odd = pd.DataFrame(
+    {
+        "u32": np.array([4_000_000_000 if i == 7 else i for i in range(12)], np.uint32),
+        "u64": np.array([2**63 + 2048 if i == 7 else i for i in range(12)], np.uint64),
+        "price": [Decimal("-12.25") if i == 7 else Decimal(i) / 4 for i in range(12)],
+        "mass": [Decimal("-123456789012345678901.5") if i == 7 else Decimal(i) / 2 for i in range(12)],
+        "tags": [["a", "b"][: i % 3] for i in range(12)],
+        "embedding": [[0.5, float(i)] for i in range(12)],
+        "blob": [b"\x00\xff"] * 12,
+        "day": [datetime.date(1970, 1, 1 + i) for i in range(12)],
+        "code": [9_007_199_254_740_993 + i for i in range(12)],
+        "species": ["ant", "bee"] * 6,
+    },
+    index=[17 * i % 101 for i in range(12)],
+)
+fields = [
+    pa.field("u32", pa.uint32()),
+    pa.field("u64", pa.uint64()),
+    pa.field("price", pa.decimal128(9, 2)),
+    pa.field("mass", pa.decimal128(30, 3)),
+    pa.field("tags", pa.list_(pa.string())),
+    pa.field("embedding", pa.list_(pa.float32())),
+    pa.field("blob", pa.binary()),
+    pa.field("day", pa.date32()),
+    pa.field("code", pa.int64()),
+    pa.field("species", pa.string()),
+    pa.field("__index_level_0__", pa.int64()),
+]
+table = pa.Table.from_pandas(odd, schema=pa.schema(fields))
+pq.write_table(table, out / "odd-columns.parquet", compression="snappy", store_decimal_as_integer=True)

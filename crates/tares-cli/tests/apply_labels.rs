@@ -13,7 +13,10 @@ fn text(path: &Path) -> &str {
 
 /// (features or pixels, class name) of every row.
 fn rows(path: &Path, label: Option<&str>) -> Vec<(Vec<f32>, String)> {
-    let options = LoadOptions { test_fraction: 0.0, label: label.map(str::to_owned), ..LoadOptions::default() };
+    let options = LoadOptions::default().with(|options| {
+        options.test_fraction = 0.0;
+        options.label = label.map(str::to_owned);
+    });
     let data = load(text(path), &options, &mut |_| {}).unwrap().train;
     let values = |index| match data.row(index) {
         tares_core::Row::Bytes(bytes) => bytes.iter().map(|&byte| f32::from(byte)).collect(),

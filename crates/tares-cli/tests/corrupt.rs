@@ -83,3 +83,13 @@ fn mistakes_say_the_way_out() {
     assert!(error("corrupt digits --noise matrix:bad.csv --out x").contains("matrix must have 10 rows"));
     assert!(error("corrupt digits --noise matrix:none.csv --out x").contains("none.csv"));
 }
+
+#[test]
+fn data_called_like_the_truth_is_refused_before_anything_is_written() {
+    let place = tempfile::tempdir().unwrap();
+    let data = flowers(place.path(), 90, ["iris", "rose", "tulip"]);
+    std::fs::rename(data, place.path().join("truth.csv")).unwrap();
+    let error = run(place.path(), "corrupt truth.csv --label species --noise exact:0.2 --out noisy").fails(2);
+    assert!(error.contains("truth.csv: is called like the file of true labels"), "{error}");
+    assert!(!place.path().join("noisy").exists());
+}

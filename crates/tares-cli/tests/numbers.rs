@@ -76,7 +76,7 @@ fn a_spec_keeps_every_bit() {
     for _ in 0..TIMES / 10 {
         spec.noise_rate = fraction(&mut draw).to_string().parse().unwrap();
         spec.noise = format!("symmetric:{}", fraction(&mut draw)).parse().unwrap();
-        spec.load.test_fraction = fraction(&mut draw);
+        spec.load.test_fraction = Some(fraction(&mut draw));
         spec.plan.optimiser =
             serde_json::from_str(&format!("{{\"adam\":{{\"lr\":{}}}}}", fraction(&mut draw))).unwrap();
         assert_eq!(parse::<Spec>(&to_toml(&spec).unwrap()).unwrap(), spec);

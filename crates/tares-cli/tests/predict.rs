@@ -58,3 +58,14 @@ fn mistakes_say_the_way_out() {
     let text = error(&["predict", "run", "less.csv"]);
     assert!(text.contains("width"), "{text}");
 }
+
+#[test]
+fn rows_with_and_without_labels_are_predicted_together() {
+    let place = tempfile::tempdir().unwrap();
+    trained(place.path());
+    let new = "length,width,colour,species\n1.0,3.0,red,iris\n5.0,1.0,blue,\n3.0,2.0,red,rose\n";
+    std::fs::write(place.path().join("new.csv"), new).unwrap();
+    let (out, err) = tares_in(place.path(), &["predict", "run", "new.csv"]).ends(0);
+    assert_eq!(out.lines().count(), 4, "{out}");
+    assert!(err.contains("accuracy 100.00 % on 2 rows that have a label"), "{err}");
+}

@@ -227,17 +227,8 @@ impl Dataset {
     /// # Errors
     /// `fraction` not strictly between 0 and 1; a part that would be empty.
     pub fn split(&self, fraction: f64, seed: u64) -> Result<(Self, Self)> {
-        if !(fraction > 0.0 && fraction < 1.0) {
-            return Err(Error::value("split fraction", "in (0, 1)", fraction));
-        }
-        let mut second = vec![false; self.len()];
-        for members in self.shuffled_classes(seed, "split") {
-            let wanted = (fraction * members.len() as f64).round() as usize;
-            let taken = if members.len() < 2 { 0 } else { wanted.clamp(1, members.len() - 1) };
-            members[..taken].iter().for_each(|&index| second[index] = true);
-        }
-        let part = |chosen: bool| (0..self.len()).filter(|&i| second[i] == chosen).collect::<Vec<_>>();
-        Ok((self.subset(&part(false))?, self.subset(&part(true))?))
+        let (first, second) = stratified_split(&self.given, self.classes(), fraction, seed)?;
+        Ok((self.subset(&first)?, self.subset(&second)?))
     }
 
     /// The fold (0..`k`) of every row: classes spread evenly over folds whose sizes differ by at most one,
@@ -251,19 +242,12 @@ impl Dataset {
         }
         let mut fold = vec![0; self.len()];
         // Dealing all classes in one round keeps both the folds and each class within a fold level.
-        for (turn, index) in self.shuffled_classes(seed, "folds").into_iter().flatten().enumerate() {
+        for (turn, index) in
+            shuffled_classes(&self.given, self.classes(), seed, "folds").into_iter().flatten().enumerate()
+        {
             fold[index] = turn % k;
         }
         Ok(fold)
-    }
-
-    /// Rows per class, in random order inside each class.
-    fn shuffled_classes(&self, seed: u64, name: &str) -> Vec<Vec<usize>> {
-        let mut members = vec![Vec::new(); self.classes()];
-        self.given.iter().enumerate().for_each(|(index, &class)| members[class as usize].push(index));
-        let mut order = stream(seed, name);
-        members.iter_mut().for_each(|rows| order.shuffle(rows));
-        members
     }
 
     /// N.
@@ -368,6 +352,41 @@ pub(crate) fn check_labels(what: &str, labels: &[Label], classes: usize) -> Resu
         Some(row) => Err(Error::value(what, format!("in 0..{classes}"), labels[row]).at(format!("row {row}"))),
         None => Ok(()),
     }
+}
+
+/// The rows of two disjoint parts, the second with `fraction` of every class, drawn with stream `"split"`: what
+/// [`Dataset::split`] does, for rows that are not a data set yet.
+///
+/// # Errors
+/// `fraction` not strictly between 0 and 1; a label that is no class.
+pub fn stratified_split(
+    labels: &[Label],
+    classes: usize,
+    fraction: f64,
+    seed: u64,
+) -> Result<(Vec<usize>, Vec<usize>)> {
+    if !(fraction > 0.0 && fraction < 1.0) {
+        return Err(Error::value("split fraction", "in (0, 1)", fraction));
+    }
+    if let Some(label) = labels.iter().find(|&&label| label as usize >= classes) {
+        return Err(Error::value("label", format!("in 0..{classes}"), label));
+    }
+    let mut second = vec![false; labels.len()];
+    for members in shuffled_classes(labels, classes, seed, "split") {
+        let wanted = (fraction * members.len() as f64).round() as usize;
+        let taken = if members.len() < 2 { 0 } else { wanted.clamp(1, members.len() - 1) };
+        members[..taken].iter().for_each(|&index| second[index] = true);
+    }
+    Ok((0..labels.len()).partition(|&index| !second[index]))
+}
+
+/// Rows per class, in random order inside each class.
+fn shuffled_classes(labels: &[Label], classes: usize, seed: u64, name: &str) -> Vec<Vec<usize>> {
+    let mut members = vec![Vec::new(); classes];
+    labels.iter().enumerate().for_each(|(index, &class)| members[class as usize].push(index));
+    let mut order = stream(seed, name);
+    members.iter_mut().for_each(|rows| order.shuffle(rows));
+    members
 }
 
 fn pick<T: Clone>(from: &[T], indices: &[usize]) -> Arc<[T]> {

@@ -10,7 +10,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("read_speed REPEATS PATH [LABEL]".into());
     };
     let label = rest.first().cloned();
-    let options = LoadOptions { test_fraction: 0.0, label: label.clone(), ..LoadOptions::default() };
+    let options = LoadOptions::default().with(|options| {
+        options.test_fraction = 0.0;
+        options.label = label.clone();
+    });
     for _ in 0..repeats.parse::<usize>()? {
         let start = seconds();
         if label.as_deref() == Some("array") {

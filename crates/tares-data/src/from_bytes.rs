@@ -1,18 +1,16 @@
 //! Every reader over bytes in memory, from the first byte to the data set: the way in for fuzzing and for the mutation test.
 
 use crate::error::{DataError, Result};
-use crate::format::csv::{self, Columns};
+use crate::format::csv::{self, CsvOptions};
 use crate::format::npz::Npz;
-use crate::format::parquet::{ParquetFile, pictures};
-use crate::io::Input;
-use crate::load::LoadOptions;
-use crate::source::Origin;
-
+use crate::format::parquet::{Leaf, ParquetFile, pictures};
 use crate::format::{arrays, cifar, cifar_n, folder, idx, image, npy};
 use crate::image::pictures::numbered;
 use crate::image::rows as image_rows;
-use crate::io::Tree;
-use crate::table::rows::{self as table_rows, Part, Parts};
+use crate::io::{Input, Tree};
+use crate::load::LoadOptions;
+use crate::source::Origin;
+use crate::table::rows::{self as table_rows, TablePart, TableParts};
 use std::io::Cursor;
 use std::path::Path;
 
@@ -25,6 +23,8 @@ pub enum Reader {
     Cifar,
     /// CSV and TSV.
     Csv,
+    /// JSON Lines.
+    Jsonl,
     /// Parquet, tables and pictures.
     Parquet,
     /// NPY.
@@ -41,10 +41,11 @@ pub enum Reader {
 
 impl Reader {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Idx,
         Self::Cifar,
         Self::Csv,
+        Self::Jsonl,
         Self::Parquet,
         Self::Npy,
         Self::Npz,
@@ -69,16 +70,20 @@ impl Reader {
                 Ok(pictures.into_dataset(&names)?.len())
             }
             Self::Csv => {
-                let wanted = Columns { label_needed: true, ..Columns::default() };
+                let wanted = CsvOptions { label_needed: true, ..CsvOptions::default() };
                 let csv = csv::read(&|| input(bytes.clone()), &wanted)?;
                 let origin = Origin::Csv { train: path.into(), test: None };
-                table(table_rows::part(csv)?, origin, &options)
+                table(table_rows::from_csv(csv)?, origin, &options)
+            }
+            Self::Jsonl => {
+                let part = table_rows::from_jsonl(&|| input(bytes.clone()), None, None, true)?;
+                table(part, Origin::Jsonl { train: path.into(), test: None }, &options)
             }
             Self::Parquet => parquet(bytes, &options),
             Self::Npy => {
                 let array = npy::read(input(bytes)?)?;
                 if arrays::is_pictures(array.header()) {
-                    return Ok(image_rows::from_arrays((array, None), None)?.train.labels.len());
+                    return Ok(image_rows::from_arrays((array, None), None, true)?.train.labels.len());
                 }
                 array.texts()?;
                 Ok(arrays::table(&array)?.rows)
@@ -89,7 +94,7 @@ impl Reader {
                 let labels = names.train.1.as_ref().map(|name| npz.array(name)).transpose()?;
                 let features = npz.array(&names.train.0)?;
                 if arrays::is_pictures(features.header()) {
-                    return Ok(image_rows::from_arrays((features, labels), None)?.train.labels.len());
+                    return Ok(image_rows::from_arrays((features, labels), None, true)?.train.labels.len());
                 }
                 let part = table_rows::from_arrays(&features, labels)?;
                 table(part, Origin::Npz { path: path.into(), names, pictures: false }, &options)
@@ -102,14 +107,14 @@ impl Reader {
             }
             Self::Archive => {
                 let tree = Tree::archive(input(bytes)?, folder::wanted)?;
-                Ok(folder::read(tree, false, &options, None, &mut |_| {})?.train.labels.len())
+                Ok(image_rows::from_tree(tree, false, &options, None, &mut |_| {})?.train.labels.len())
             }
         }
     }
 }
 
-fn table(part: Part, origin: Origin, options: &LoadOptions) -> Result<usize> {
-    Ok(table_rows::assemble(Parts { train: part, test: None }, origin, options)?.train.len())
+fn table(part: TablePart, origin: Origin, options: &LoadOptions) -> Result<usize> {
+    Ok(table_rows::assemble(TableParts { train: part, test: None }, origin, options)?.train.len())
 }
 
 fn parquet(bytes: Vec<u8>, options: &LoadOptions) -> Result<usize> {
@@ -122,10 +127,10 @@ fn parquet(bytes: Vec<u8>, options: &LoadOptions) -> Result<usize> {
             Ok(())
         })?;
     }
-    let leaves: Vec<_> = file.leaves().into_iter().filter(|leaf| leaf.is_number() || leaf.text).collect();
-    let mut table_read = file.table(&leaves)?;
+    let leaves: Vec<_> = file.leaves().into_iter().filter(Leaf::is_cell).collect();
     let label = leaves.last().map(|leaf| leaf.name.clone()).unwrap_or_default();
-    let (codes, levels) = table_read.take_text(&label)?;
-    let part = Part { table: table_read, label: Some((label, codes, levels)), ids: None, header: true };
+    let mut table_read = file.table_with(&leaves, &[&label])?;
+    table_read.left_out = file.left_out();
+    let part = TablePart::of(table_read, Some(label), None)?;
     table(part, Origin::Parquet { train: vec![path.into()], test: Vec::new(), pictures: false }, options)
 }

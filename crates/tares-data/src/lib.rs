@@ -14,18 +14,20 @@ mod image;
 mod io;
 mod load;
 pub mod probabilities;
+mod reading;
 mod source;
 pub mod table;
 mod write;
 
 pub use error::{DataError, Place, Result};
 pub use format::cifar_n::{HumanLabels, read as read_human_labels};
-pub use format::folder::DEFAULT_SIZE;
 pub use format::{arrays, cifar, csv, digits, idx, image as picture, npy, npz, parquet as parquet_file};
+pub use image::decode::DEFAULT_SIZE;
 pub use image::{Pictures, open_set};
 pub use io::Input;
 pub use io::atomic::write as write_file;
-pub use load::{LoadOptions, Loaded, NewRows, Progress, Stage, inspect, load, load_with};
+pub use load::{LoadOptions, Loaded, NewRows, ReadProgress, Stage, inspect, load, load_with};
+pub use reading::{Reading, RowShape};
 #[doc(hidden)]
 pub use source::download::download_within;
 pub use source::download::{Remote, download, sha256_of};
@@ -33,5 +35,10 @@ pub use source::fetch::fetch;
 pub use source::locate::{cache_dir, locate, places};
 pub use source::recognise::recognise;
 pub use source::{Builtin, ClassFound, ColumnFound, Format, Found, Origin, Source};
-pub use table::rules::{ColumnRule, MOST_LEVELS, Preparation, RowShape, Rule, TableRules};
+pub use table::rules::{ColumnRule, MOST_LEVELS, Rule, TableRules};
 pub use write::{Cells, OutTable, TableFormat, cell, suspects as label_tables, write_relabelled};
+
+/// The README's example, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,21 +1,26 @@
 //! The one way in: a name or a path → checked data, what was found, and how to read new rows alike.
 
 use crate::error::{DataError, Place, Result};
-use crate::format::HumanLabels;
-use crate::source::Found;
-
-use crate::format::cifar_n;
-use crate::source::Origin;
-use crate::source::{Builtin, Source};
-use crate::source::{locate, recognise};
-use crate::table::rules::Preparation;
+use crate::format::{HumanLabels, cifar_n};
+use crate::reading::Reading;
+use crate::source::{Builtin, Found, Origin, Source, locate, recognise};
 use crate::{image, table};
 use std::path::PathBuf;
-use tares_core::Dataset;
+use tares_core::{Dataset, Label};
 
 /// How to read. The default reads a built-in set or a path as it is and keeps a fifth of the rows of every class for testing
 /// where no test part comes with the data.
+///
+/// ```
+/// use tares_data::LoadOptions;
+/// let options = LoadOptions::default().with(|options| {
+///     options.label = Some("species".into());
+///     options.test_fraction = 0.0;
+/// });
+/// # assert!(options.standardise);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct LoadOptions {
     /// Where built-in data sets are looked for first.
     pub data_dir: Option<PathBuf>,
@@ -28,7 +33,7 @@ pub struct LoadOptions {
     /// Whether a CSV has a header; told from its first line if `None`.
     pub header: Option<bool>,
     /// Labels in a file of their own (NPY), for features in an NPY file.
-    pub labels: Option<PathBuf>,
+    pub labels_file: Option<PathBuf>,
     /// Data to test on.
     pub test: Option<PathBuf>,
     /// The part of every class kept for testing when no test part is given; 0 keeps none.
@@ -57,7 +62,7 @@ impl Default for LoadOptions {
             label: None,
             id_column: None,
             header: None,
-            labels: None,
+            labels_file: None,
             test: None,
             test_fraction: 0.2,
             seed: 0,
@@ -71,9 +76,19 @@ impl Default for LoadOptions {
     }
 }
 
+impl LoadOptions {
+    /// The same options with some of them changed.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+}
+
 /// How far a long reading is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+#[non_exhaustive]
+pub struct ReadProgress {
     /// What is being done.
     pub stage: Stage,
     /// How much of it is done: bytes of a download, files of a folder.
@@ -96,6 +111,7 @@ pub enum Stage {
 
 /// A data set and everything known about it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Loaded {
     /// Rows to train on.
     pub train: Dataset,
@@ -104,18 +120,21 @@ pub struct Loaded {
     /// What was found, for people.
     pub found: Found,
     /// How to read new rows the same way.
-    pub preparation: Preparation,
+    pub reading: Reading,
     /// Where the rows came from, to write them back with other labels.
     pub origin: Origin,
 }
 
 /// New rows, read like the training rows.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct NewRows {
-    /// The rows. Their given labels mean something only if `labelled`.
+    /// The rows. Their given labels mean something only where `labels` has one.
     pub data: Dataset,
-    /// Whether the rows came with labels.
-    pub labelled: bool,
+    /// The label of every row that came with one.
+    pub labels: Vec<Option<Label>>,
+    /// What a careful person should know, as in [`Found::column_notes`].
+    pub notes: Vec<String>,
     /// Files left out because they could not be read.
     pub skipped: Vec<(PathBuf, String)>,
 }
@@ -131,7 +150,7 @@ pub struct NewRows {
 ///
 /// # Errors
 /// Whatever makes the source unreadable, with path and place; a built-in set that is nowhere (and `download` is off).
-pub fn load(source: &str, options: &LoadOptions, progress: &mut dyn FnMut(Progress)) -> Result<Loaded> {
+pub fn load(source: &str, options: &LoadOptions, progress: &mut dyn FnMut(ReadProgress)) -> Result<Loaded> {
     let Ok(source) = source.parse::<Source>();
     let (origin, builtin) = match &source {
         Source::Builtin(builtin) => (find_builtin(*builtin, options, progress)?, Some(*builtin)),
@@ -156,24 +175,24 @@ pub fn inspect(source: &str, options: &LoadOptions) -> Result<Found> {
     load(source, options, &mut |_| {}).map(|loaded| loaded.found)
 }
 
-/// Reads new rows with the columns, levels, scales and picture size of `preparation`. Labels are read if they are there.
+/// Reads new rows with the columns, levels, scales and picture size of `reading`. Labels are read if they are there.
 ///
 /// # Errors
 /// As [`load`]; rows of another kind or shape than the training rows; a label that is no class of the training rows.
 pub fn load_with(
     source: &str,
-    preparation: &Preparation,
+    reading: &Reading,
     options: &LoadOptions,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(ReadProgress),
 ) -> Result<NewRows> {
     let Ok(source) = source.parse::<Source>();
     let origin = match &source {
         Source::Builtin(builtin) => find_builtin(*builtin, options, progress)?,
         Source::Path(path) => recognise::new_rows(path, options)?,
     };
-    match (&preparation.table, origin.is_table()) {
-        (Some(rules), true) => table::rows::load_with(origin, preparation, rules, options),
-        (None, false) => image::rows::load_with(origin, preparation, options, progress),
+    match (&reading.table, origin.is_table()) {
+        (Some(rules), true) => table::rows::load_with(origin, reading, rules, options),
+        (None, false) => image::rows::load_with(origin, reading, options, progress),
         (expected, _) => {
             let (model, here) = match expected {
                 Some(_) => ("columns", "pictures"),
@@ -185,7 +204,7 @@ pub fn load_with(
     }
 }
 
-fn find_builtin(builtin: Builtin, options: &LoadOptions, progress: &mut dyn FnMut(Progress)) -> Result<Origin> {
+fn find_builtin(builtin: Builtin, options: &LoadOptions, progress: &mut dyn FnMut(ReadProgress)) -> Result<Origin> {
     if builtin == Builtin::Digits {
         return Ok(Origin::Digits);
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Row, Shape};
 use tares_data::{
-    Format, HumanLabels, LoadOptions, Loaded, Preparation, inspect, load, load_with, parquet_file::ParquetFile,
+    Format, HumanLabels, LoadOptions, Loaded, Reading, inspect, load, load_with, parquet_file::ParquetFile,
     write_relabelled,
 };
 
@@ -15,7 +15,10 @@ fn file(name: &str) -> PathBuf {
 
 /// All rows in the training part, numbers as they are.
 fn plain() -> LoadOptions {
-    LoadOptions { test_fraction: 0.0, standardise: false, ..LoadOptions::default() }
+    LoadOptions::default().with(|options| {
+        options.test_fraction = 0.0;
+        options.standardise = false;
+    })
 }
 
 fn read(path: &Path, options: &LoadOptions) -> Loaded {
@@ -50,7 +53,10 @@ fn lit(data: &Dataset) -> Vec<(usize, usize, u8)> {
 }
 
 fn table_options() -> LoadOptions {
-    LoadOptions { label: Some("species".into()), id_column: Some("name".into()), ..plain() }
+    plain().with(|options| {
+        options.label = Some("species".into());
+        options.id_column = Some("name".into());
+    })
 }
 
 #[test]
@@ -73,7 +79,7 @@ fn cifar_keeps_planes_rows_columns_and_labels() {
         assert_eq!(loaded.train.given(), [9, 4, 0]);
     }
     let fine = read(&file("cifar100.bin"), &plain());
-    let coarse = read(&file("cifar100.bin"), &LoadOptions { coarse: true, ..plain() });
+    let coarse = read(&file("cifar100.bin"), &plain().with(|options| options.coarse = true));
     assert_eq!((fine.train.given(), coarse.train.given()), (&[42, 99][..], &[3, 19][..]));
     assert_eq!(lit(&fine.train), [(0, 1024 + 5, 66)]);
 }
@@ -81,7 +87,7 @@ fn cifar_keeps_planes_rows_columns_and_labels() {
 #[test]
 fn all_table_formats_give_the_same_rows() {
     let first = read(&file("table.csv"), &table_options());
-    let rules = first.preparation.table.as_ref().unwrap();
+    let rules = first.reading.table.as_ref().unwrap();
     assert_eq!(
         rules.feature_names(),
         ["height", "height is missing", "width", "colour=blue", "colour=red", "colour=(missing)"]
@@ -93,7 +99,7 @@ fn all_table_formats_give_the_same_rows() {
     assert_eq!(first.train.given()[..3], [0, 1, 0]);
     assert_eq!(first.train.id(7), "r7");
     let parquet = ["snappy", "zstd", "gzip", "lz4", "none", "groups"].map(|codec| format!("table-{codec}.parquet"));
-    for name in ["table.tsv", "table.csv.gz"].into_iter().chain(parquet.each_ref().map(String::as_str)) {
+    for name in ["table.tsv", "table.csv.gz", "table.jsonl"].into_iter().chain(parquet.each_ref().map(String::as_str)) {
         assert_eq!(read(&file(name), &table_options()).train, first.train, "{name}");
     }
 }
@@ -108,7 +114,7 @@ fn numbers_of_a_parquet_group_are_read_alone() {
 
 #[test]
 fn all_array_formats_give_the_same_rows() {
-    let labels = LoadOptions { labels: Some(file("y.npy")), ..plain() };
+    let labels = plain().with(|options| options.labels_file = Some(file("y.npy")));
     let first = read(&file("x.npy"), &plain());
     assert_eq!(floats(&first.train, 5), [15.0 / 8.0, 2.0, -7.5]);
     assert_eq!(first.train.given(), [0, 1, 0, 1, 0, 1, 0, 1]);
@@ -120,7 +126,7 @@ fn all_array_formats_give_the_same_rows() {
     assert_eq!(words.train.class_names(), ["no", "yes"]);
     assert_eq!(words.train.given(), first.train.given());
     assert_eq!(words.test.unwrap().given(), [1, 0]);
-    let named = read(&file("x.npy"), &LoadOptions { labels: Some(file("words.npy")), ..plain() });
+    let named = read(&file("x.npy"), &plain().with(|options| options.labels_file = Some(file("words.npy"))));
     assert_eq!(named.train.class_names(), ["no", "yes"]);
 }
 
@@ -143,7 +149,7 @@ fn folders_and_archives_of_pictures_are_the_same() {
     for name in ["folder.tar.gz", "folder.tar", "folder.zip"] {
         assert_eq!(read(&file(name), &plain()).train, loaded.train, "{name}");
     }
-    let large = read(&file("folder"), &LoadOptions { image_size: Some((4, 6)), ..plain() });
+    let large = read(&file("folder"), &plain().with(|options| options.image_size = Some((4, 6))));
     assert_eq!(large.train.shape(), Shape::Image { channels: 3, height: 4, width: 6 });
 }
 
@@ -171,15 +177,18 @@ fn train_and_test_folders_are_told_apart() {
     assert_eq!(loaded.train.given(), [0, 1]);
     assert_eq!(loaded.test.unwrap().given(), [1]);
     // A test part can also be named; its classes are matched by name.
-    let named = LoadOptions { test: Some(root.path().join("val")), ..plain() };
+    let named = plain().with(|options| options.test = Some(root.path().join("val")));
     assert_eq!(read(&file("folder"), &named).test.unwrap().given(), [1]);
-    let named = LoadOptions { test: Some(file("folder.zip")), ..plain() };
+    let named = plain().with(|options| options.test = Some(file("folder.zip")));
     assert_eq!(read(&file("folder"), &named).test.unwrap().given(), [0, 0, 1, 1]);
 }
 
 #[test]
 fn a_stratified_test_part_is_made_and_said() {
-    let options = LoadOptions { test_fraction: 0.34, seed: 5, ..table_options() };
+    let options = table_options().with(|options| {
+        options.test_fraction = 0.34;
+        options.seed = 5;
+    });
     let first = read(&file("table.csv"), &options);
     assert_eq!(first.train.class_counts(), [4, 4]);
     assert_eq!(first.test.as_ref().unwrap().class_counts(), [2, 2]);
@@ -193,50 +202,49 @@ fn a_stratified_test_part_is_made_and_said() {
 
 #[test]
 fn new_rows_are_read_like_the_training_rows() {
-    let loaded = read(&file("table.csv"), &LoadOptions { standardise: true, ..table_options() });
-    let json = serde_json::to_string(&loaded.preparation).unwrap();
-    let preparation: Preparation = serde_json::from_str(&json).unwrap();
-    let again =
-        load_with(file("table.tsv").to_str().unwrap(), &preparation, &LoadOptions::default(), &mut |_| {}).unwrap();
-    assert!(again.labelled);
+    let loaded = read(&file("table.csv"), &table_options().with(|options| options.standardise = true));
+    let json = serde_json::to_string(&loaded.reading).unwrap();
+    let reading: Reading = serde_json::from_str(&json).unwrap();
+    let again = load_with(file("table.tsv").to_str().unwrap(), &reading, &LoadOptions::default(), &mut |_| {}).unwrap();
+    assert!(again.labels.iter().all(Option::is_some));
     assert_eq!(again.data, loaded.train);
     // Other order, no label, a level never seen.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new.csv");
     fs::write(&path, "colour,name,width,height\ngreen,n1,99.5,1.75\n").unwrap();
-    let new = load_with(path.to_str().unwrap(), &preparation, &LoadOptions::default(), &mut |_| {}).unwrap();
-    assert!(!new.labelled);
+    let new = load_with(path.to_str().unwrap(), &reading, &LoadOptions::default(), &mut |_| {}).unwrap();
+    assert!(new.labels.iter().all(Option::is_none));
     assert_eq!(floats(&new.data, 0)[..3], floats(&loaded.train, 7)[..3]);
     assert_eq!(floats(&new.data, 0)[3..], [0.0, 0.0, 0.0]);
     // Rows to predict need no names either.
     fs::write(&path, "colour,width,height\nred,1,2\n").unwrap();
     assert_eq!(
-        load_with(path.to_str().unwrap(), &preparation, &LoadOptions::default(), &mut |_| {}).unwrap().data.id(0),
+        load_with(path.to_str().unwrap(), &reading, &LoadOptions::default(), &mut |_| {}).unwrap().data.id(0),
         "0"
     );
     fs::write(&path, "colour,name,width\nred,n1,1\n").unwrap();
-    let error = load_with(path.to_str().unwrap(), &preparation, &LoadOptions::default(), &mut |_| {}).unwrap_err();
+    let error = load_with(path.to_str().unwrap(), &reading, &LoadOptions::default(), &mut |_| {}).unwrap_err();
     assert!(error.to_string().contains("unknown column 'height'"), "{error}");
-    let pictures = load_with(file("folder").to_str().unwrap(), &preparation, &LoadOptions::default(), &mut |_| {});
+    let pictures = load_with(file("folder").to_str().unwrap(), &reading, &LoadOptions::default(), &mut |_| {});
     assert!(pictures.unwrap_err().to_string().contains("holds pictures, but the training data held columns"));
 }
 
 #[test]
 fn new_pictures_take_the_training_size_and_need_no_labels() {
-    let loaded = read(&file("folder"), &LoadOptions { image_size: Some((4, 4)), ..plain() });
+    let loaded = read(&file("folder"), &plain().with(|options| options.image_size = Some((4, 4))));
     for (source, rows, labelled) in
         [("folder/dog", 2, false), ("folder", 4, true), ("noise.jpg", 1, false), ("folder.zip", 4, true)]
     {
         let path = file(source);
-        let new = load_with(path.to_str().unwrap(), &loaded.preparation, &LoadOptions::default(), &mut |_| {}).unwrap();
-        assert_eq!((new.data.len(), new.labelled), (rows, labelled), "{source}");
+        let new = load_with(path.to_str().unwrap(), &loaded.reading, &LoadOptions::default(), &mut |_| {}).unwrap();
+        assert_eq!((new.data.len(), new.labels[0].is_some()), (rows, labelled), "{source}");
         assert_eq!(new.data.shape(), loaded.train.shape());
     }
 }
 
 #[test]
 fn every_format_comes_back_with_other_labels_and_nothing_else_changed() {
-    let labels = LoadOptions { labels: Some(file("y.npy")), ..plain() };
+    let labels = plain().with(|options| options.labels_file = Some(file("y.npy")));
     let cases = [
         ("idx", plain()),
         ("cifar10.bin", plain()),
@@ -245,6 +253,7 @@ fn every_format_comes_back_with_other_labels_and_nothing_else_changed() {
         ("table.csv", table_options()),
         ("table.csv.gz", table_options()),
         ("table.tsv", table_options()),
+        ("table.jsonl", table_options()),
         ("table-snappy.parquet", table_options()),
         ("table-zstd.parquet", table_options()),
         ("table-groups.parquet", table_options()),
@@ -264,10 +273,10 @@ fn every_format_comes_back_with_other_labels_and_nothing_else_changed() {
         let folder = tempfile::tempdir().unwrap();
         let written = write_relabelled(&loaded, &data, folder.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
         let path = if file(name).is_dir() { folder.path().to_owned() } else { written[0].clone() };
-        let labels = options.labels.as_ref().map(|labels| folder.path().join(labels.file_name().unwrap()));
-        let again = read(&path, &LoadOptions { labels, ..options });
+        let labels = options.labels_file.as_ref().map(|labels| folder.path().join(labels.file_name().unwrap()));
+        let again = read(&path, &options.with(|options| options.labels_file = labels));
         assert_eq!(again.train, data, "{name}");
-        assert_eq!(again.preparation, loaded.preparation, "{name}");
+        assert_eq!(again.reading, loaded.reading, "{name}");
         assert_eq!(
             again.test.map(|test| test.given().to_vec()),
             loaded.test.map(|test| test.given().to_vec()),
@@ -290,7 +299,8 @@ fn the_file_that_is_read_is_never_written_over() {
 
 #[test]
 fn a_test_table_can_be_named() {
-    let loaded = read(&file("table.csv"), &LoadOptions { test: Some(file("table-zstd.parquet")), ..table_options() });
+    let loaded =
+        read(&file("table.csv"), &table_options().with(|options| options.test = Some(file("table-zstd.parquet"))));
     assert_eq!(loaded.test.unwrap(), loaded.train);
 }
 
@@ -353,11 +363,12 @@ fn human_labels_replace_cifars_and_keep_the_truth() {
     let root = tempfile::tempdir().unwrap();
     fs::create_dir(root.path().join("cifar-10")).unwrap();
     fs::copy(file("cifar10.bin"), root.path().join("cifar-10/data_batch_1.bin")).unwrap();
-    let options = |which, file_name| LoadOptions {
-        data_dir: Some(root.path().into()),
-        human_labels: Some(which),
-        human_file: Some(file(file_name)),
-        ..plain()
+    let options = |which, file_name| {
+        plain().with(|options| {
+            options.data_dir = Some(root.path().into());
+            options.human_labels = Some(which);
+            options.human_file = Some(file(file_name));
+        })
     };
     for name in ["human.pt", "human.csv"] {
         let worst = load("cifar-10", &options(HumanLabels::Worst, name), &mut |_| {}).unwrap();
@@ -387,7 +398,7 @@ fn unreadable_pictures_are_all_named_or_skipped_and_counted() {
     let error = refusal(root.path(), &plain());
     assert!(error.contains("2 unreadable file(s)") && error.contains("cat/bad.png: is no picture"), "{error}");
     assert!(error.contains("dog/cut.png: "), "{error}");
-    let loaded = read(root.path(), &LoadOptions { skip_unreadable: true, ..plain() });
+    let loaded = read(root.path(), &plain().with(|options| options.skip_unreadable = true));
     assert_eq!((loaded.train.len(), loaded.found.skipped.len()), (2, 2));
 }
 
@@ -452,7 +463,7 @@ fn a_bomb_in_gzip_or_zip_takes_no_memory() {
 #[test]
 fn a_built_in_set_that_is_nowhere_says_where_it_was_looked_for() {
     let root = tempfile::tempdir().unwrap();
-    let options = LoadOptions { data_dir: Some(root.path().into()), ..LoadOptions::default() };
+    let options = LoadOptions::default().with(|options| options.data_dir = Some(root.path().into()));
     if std::env::var_os("TARES_DATA").is_none()
         && tares_data::locate(tares_data::Builtin::Cifar100, None).unwrap().is_none()
     {
@@ -460,6 +471,6 @@ fn a_built_in_set_that_is_nowhere_says_where_it_was_looked_for() {
         assert!(error.contains(root.path().join("cifar-100").to_str().unwrap()), "{error}");
         assert!(error.contains("`tares data fetch cifar-100` downloads it"), "{error}");
     }
-    let absent = LoadOptions { data_dir: Some(root.path().join("absent")), ..LoadOptions::default() };
+    let absent = LoadOptions::default().with(|options| options.data_dir = Some(root.path().join("absent")));
     assert!(load("mnist", &absent, &mut |_| {}).unwrap_err().is_missing_file());
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tares_data::{DataError, Progress, Remote, download, download_within};
+use tares_data::{DataError, ReadProgress, Remote, download, download_within};
 
 /// What the server does with a request: its number (from 0) and the first byte asked for are known.
 #[derive(Clone, Copy)]
@@ -106,7 +106,7 @@ fn hash(bytes: &[u8]) -> String {
 }
 
 /// Downloads `content()` from a server of some manner into a new folder.
-fn fetch(manner: Manner, path: &Path) -> (Result<(), DataError>, Server, Vec<Progress>) {
+fn fetch(manner: Manner, path: &Path) -> (Result<(), DataError>, Server, Vec<ReadProgress>) {
     let server = serve(content(), manner);
     let mut told = Vec::new();
     let sha256 = hash(&content());

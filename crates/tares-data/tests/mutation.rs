@@ -145,8 +145,22 @@ fn csv_survives() {
 }
 
 #[test]
+fn json_lines_survive() {
+    survive(Reader::Jsonl, &["labelled.jsonl"]);
+}
+
+#[test]
 fn parquet_survives() {
-    let files = ["table-snappy", "table-zstd", "table-gzip", "table-lz4", "table-none", "table-groups", "pictures"];
+    let files = [
+        "table-snappy",
+        "table-zstd",
+        "table-gzip",
+        "table-lz4",
+        "table-none",
+        "table-groups",
+        "odd-columns",
+        "pictures",
+    ];
     let files = files.map(|name| format!("{name}.parquet"));
     survive(Reader::Parquet, &files.each_ref().map(String::as_str));
 }
@@ -187,7 +201,7 @@ fn cifar_10_takes_little_more_memory_than_its_pixels() {
         return;
     };
     let _turn = TURN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let options = tares_data::LoadOptions { data_dir: Some(folder.into()), ..Default::default() };
+    let options = tares_data::LoadOptions::default().with(|options| options.data_dir = Some(folder.into()));
     let before = LIVE.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     let loaded = tares_data::load("cifar-10", &options, &mut |_| {}).unwrap();

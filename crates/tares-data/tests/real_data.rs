@@ -14,7 +14,8 @@ fn data() -> Option<PathBuf> {
 }
 
 fn named(name: &str, options: LoadOptions) -> Option<Loaded> {
-    let options = LoadOptions { data_dir: Some(data()?), ..options };
+    let data = data()?;
+    let options = options.with(|options| options.data_dir = Some(data));
     Some(load(name, &options, &mut |_| {}).unwrap_or_else(|error| panic!("{name}: {error}")))
 }
 
@@ -62,7 +63,7 @@ fn fashion_mnist_is_the_published_one() {
     if data().is_none() {
         return;
     }
-    let options = LoadOptions { data_dir: data(), ..LoadOptions::default() };
+    let options = LoadOptions::default().with(|options| options.data_dir = data());
     match load("fashion-mnist", &options, &mut |_| {}) {
         Ok(Loaded { train, test, .. }) => {
             assert_eq!(train.class_counts(), [6000; 10]);
@@ -103,12 +104,15 @@ fn cifar_10n_has_the_published_noise_in_csv_and_in_the_authors_file() {
     assert_eq!(csv.len(), 6);
     assert_eq!(csv, pt);
     for (which, rate) in cases {
-        let loaded = named("cifar-10", LoadOptions { human_labels: Some(which), ..LoadOptions::default() }).unwrap();
+        let loaded =
+            named("cifar-10", LoadOptions::default().with(|options| options.human_labels = Some(which))).unwrap();
         let found = loaded.train.noise_rate().unwrap();
         assert!((found - rate).abs() < 5.1e-5, "{which}: {found}");
     }
-    let refused =
-        LoadOptions { data_dir: Some(folder), human_labels: Some(HumanLabels::Noisy), ..LoadOptions::default() };
+    let refused = LoadOptions::default().with(|options| {
+        options.data_dir = Some(folder);
+        options.human_labels = Some(HumanLabels::Noisy);
+    });
     let error = load("cifar-10", &refused, &mut |_| {}).unwrap_err().to_string();
     assert!(error.starts_with("human labels must be aggregate, random1"), "{error}");
 }
@@ -123,16 +127,18 @@ fn cifar_100n_has_the_published_noise() {
         assert!((wrong as f64 / clean.len() as f64 - 0.4020).abs() < 5.1e-5, "{file}: {wrong}");
     }
     // The pictures here are a subset in another order: that must be noticed, not silently mislabelled.
-    let options =
-        LoadOptions { data_dir: Some(folder), human_labels: Some(HumanLabels::Noisy), ..LoadOptions::default() };
+    let options = LoadOptions::default().with(|options| {
+        options.data_dir = Some(folder);
+        options.human_labels = Some(HumanLabels::Noisy);
+    });
     assert!(load("cifar-100", &options, &mut |_| {}).is_err());
 }
 
 #[test]
 fn cifar_100_subset_has_fine_and_coarse_labels() {
-    let whole = LoadOptions { test_fraction: 0.0, ..LoadOptions::default() };
+    let whole = LoadOptions::default().with(|options| options.test_fraction = 0.0);
     let Some(fine) = named("cifar-100", whole.clone()) else { return };
-    let coarse = named("cifar-100", LoadOptions { coarse: true, ..whole }).unwrap();
+    let coarse = named("cifar-100", whole.with(|options| options.coarse = true)).unwrap();
     assert_eq!(fine.train.class_counts(), [10; 100]);
     assert_eq!(coarse.train.class_counts(), [50; 20]);
     assert_eq!(fine.train.class_names()[0], "apple");
@@ -148,7 +154,7 @@ fn cifar_100_subset_has_fine_and_coarse_labels() {
 fn tiny_imagenet_subset_is_read_from_its_archive() {
     let mut decoded = 0;
     let Some(folder) = data() else { return };
-    let options = LoadOptions { data_dir: Some(folder), ..LoadOptions::default() };
+    let options = LoadOptions::default().with(|options| options.data_dir = Some(folder));
     let loaded = load("tiny-imagenet", &options, &mut |progress| decoded = progress.done).unwrap();
     assert_eq!(loaded.train.class_counts(), [5; 200]);
     assert_eq!(loaded.test.unwrap().class_counts(), [1; 200]);
@@ -162,7 +168,10 @@ fn tiny_imagenet_subset_is_read_from_its_archive() {
 fn the_digits_file_is_the_embedded_one() {
     let Some(folder) = data() else { return };
     let path = folder.join("optdigits/optdigits.tra.gz");
-    let options = LoadOptions { test_fraction: 0.0, standardise: false, ..LoadOptions::default() };
+    let options = LoadOptions::default().with(|options| {
+        options.test_fraction = 0.0;
+        options.standardise = false;
+    });
     let csv = load(path.to_str().unwrap(), &options, &mut |_| {}).unwrap();
     let embedded = load("digits", &LoadOptions::default(), &mut |_| {}).unwrap();
     assert_eq!(csv.train.given(), embedded.train.given());

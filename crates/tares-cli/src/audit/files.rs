@@ -40,6 +40,9 @@ pub struct AuditSummary {
     pub per_class: Vec<ClassSummary>,
     /// What should be read before the numbers are trusted.
     pub warnings: Vec<String>,
+    /// A sentence for every column of the data that is not used as it stands.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub data_notes: Vec<String>,
     /// The noise rate by the labels of nearest rows, if features were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<NeighbourSummary>,

@@ -36,6 +36,7 @@ impl Findings {
             suspects: audited.suspects.len(),
             per_class: per_class.collect(),
             warnings: sentences(&audited.cautions(), names),
+            data_notes: Vec::new(),
             neighbours: None,
             against_truth: None,
         };

@@ -14,9 +14,9 @@ use tares_core::audit::{Evidence, Suspect};
 use tares_core::estimate::Caution;
 use tares_core::estimate::margins::from_margins;
 use tares_core::{Dataset, Label, Transition};
-use tares_data::Preparation;
+use tares_data::Reading;
 use tares_data::parquet_file::ParquetFile;
-use tares_data::table::{Table, Values};
+use tares_data::table::{RawTable, Values};
 
 /// What a run knows about every training row.
 #[derive(Debug)]
@@ -122,6 +122,7 @@ impl RunHistory {
                 .iter()
                 .map(|caution| caution.sentence(|class| plain(&self.classes[class]).into_owned()))
                 .collect(),
+            data_notes: Vec::new(),
             neighbours: None,
             against_truth: None,
         };
@@ -132,17 +133,17 @@ impl RunHistory {
     ///
     /// # Errors
     /// The data is no longer where the run found it, or has changed.
-    pub fn load(&self, screen: &Screen) -> Outcome<(Dataset, Preparation)> {
+    pub fn load(&self, screen: &Screen) -> Outcome<(Dataset, Reading)> {
         let spec: Spec = spec_file::read(&self.path.join("spec.toml"))?;
         let loaded = source::load(&spec.source(), &spec.options(), screen)?;
         if loaded.train.len() != self.given.len() || loaded.train.class_names() != self.classes {
             return Err(Failure::new(format!("{}: has other rows or classes than the run was trained on", spec.data)));
         }
-        Ok((loaded.train.relabel(self.given.clone())?, loaded.preparation))
+        Ok((loaded.train.relabel(self.given.clone())?, loaded.reading))
     }
 }
 
-fn numbers<'a>(table: &'a Table, name: &str) -> Option<&'a [f64]> {
+fn numbers<'a>(table: &'a RawTable, name: &str) -> Option<&'a [f64]> {
     match &table.columns.iter().find(|column| column.name == name)?.values {
         Values::Numbers(cells) => Some(cells),
         Values::Text { .. } => None,

@@ -1,7 +1,8 @@
 //! `tares apply-labels`: reviewed labels back into the data.
 
 use super::Exit;
-use super::source::{Reading, load};
+use super::source::load;
+use crate::run::load::Load;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::{Screen, json_path, plain};
 use clap::Args;
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Label};
 use tares_data::cell::guarded;
-use tares_data::{LoadOptions, write_relabelled};
+use tares_data::write_relabelled;
 
 /// Put corrected labels into data
 ///
@@ -33,7 +34,7 @@ pub struct ApplyLabels {
     #[arg(long)]
     allow_emptying: bool,
     #[command(flatten)]
-    reading: Reading,
+    reading: Load,
 }
 
 impl ApplyLabels {
@@ -42,7 +43,7 @@ impl ApplyLabels {
     /// # Errors
     /// A table that does not belong to the data; classes that are not the data's; a directory that cannot be written.
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
-        let options = LoadOptions { test_fraction: 0.0, ..self.reading.options() };
+        let options = self.reading.options().with(|options| options.test_fraction = 0.0);
         let loaded = load(&self.data, &options, screen)?;
         let changes = read_changes(&self.file, &loaded.train)?;
         let mut labels = loaded.train.given().to_vec();
@@ -126,7 +127,7 @@ fn read_changes(path: &Path, data: &Dataset) -> Outcome<HashMap<usize, Label>> {
 }
 
 /// `tares apply-labels` as it must be typed to read the data as an audit did.
-pub fn command_line(source: &str, reading: &Reading) -> String {
+pub fn command_line(source: &str, reading: &Load) -> String {
     let mut words = vec!["tares apply-labels".to_owned(), quoted_for_shell(source), "labels-reviewed.csv".to_owned()];
     words.extend(reading.arguments().iter().map(|word| quoted_for_shell(word)));
     words.push("--out corrected".to_owned());

@@ -3,7 +3,7 @@
 use super::Exit;
 use super::apply_labels;
 use super::plan::Training;
-use super::source::{Reading, load};
+use super::source::load;
 use crate::audit::files::{RowNames, write_labels, write_summary, write_suspects};
 use crate::audit::findings::Findings;
 use crate::audit::from_features::from_features;
@@ -13,6 +13,7 @@ use crate::files::{create_directory, write_whole};
 use crate::record::card::look;
 use crate::report::audit_page::{Shown, audit_page};
 use crate::run::folds::{FOLDS, out_of_fold, remove_folds};
+use crate::run::load::Load;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::{Screen, judges_bar, plain, work_bar};
 use clap::Args;
@@ -22,7 +23,7 @@ use tares_core::audit::{Score, Suspect, audit_ranked};
 use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatrix};
 use tares_core::{Dataset, Fingerprint, Label};
 use tares_data::probabilities::{Agreed, FileRows, ProbabilitySource, agree, in_classes, read_labels, read_truth};
-use tares_data::{LoadOptions, Preparation};
+use tares_data::{LoadOptions, Reading};
 
 /// Find wrong labels
 ///
@@ -85,18 +86,20 @@ pub struct Audit {
     #[command(flatten)]
     training: Training,
     #[command(flatten)]
-    reading: Reading,
+    reading: Load,
 }
 
 /// What is known about the rows besides labels and probabilities.
 struct Rows {
-    data: Option<(Dataset, Preparation)>,
+    data: Option<(Dataset, Reading)>,
     given: Vec<Label>,
     truth: Option<Vec<Label>>,
     /// Names of the classes.
     classes: Vec<String>,
     /// The command that puts reviewed labels back.
     apply: Option<String>,
+    /// A sentence for every column that is not used as it stands.
+    notes: Vec<String>,
 }
 
 impl Audit {
@@ -115,6 +118,7 @@ impl Audit {
         if let Some(path) = &self.features {
             report.summary.neighbours = Some(from_features(path, &rows.given, report.summary.classes.len())?);
         }
+        report.summary.data_notes.clone_from(&rows.notes);
         report.summary.warnings.iter().for_each(|warning| screen.warning(warning));
         create_directory(&out)?;
         let names = rows.names(report.summary.classes.len());
@@ -147,12 +151,12 @@ impl Audit {
     fn of_probabilities(&self, path: &Path, screen: &Screen) -> Outcome<(Findings, Rows)> {
         let source = ProbabilitySource::open(path)?;
         let options = self.options();
-        let mut rows = match (&self.data, &options.labels) {
+        let mut rows = match (&self.data, &options.labels_file) {
             (Some(source), _) => self.load(source, screen)?,
             (None, Some(labels)) => {
                 let Agreed { classes, given } =
                     agree(&read_labels(labels, options.label.as_deref())?, labels, &source)?;
-                Rows { data: None, given, truth: None, classes, apply: None }
+                Rows { data: None, given, truth: None, classes, apply: None, notes: Vec::new() }
             }
             (None, None) => {
                 return Err(
@@ -224,7 +228,7 @@ impl Audit {
             }
         };
         let (given, truth, classes) = (history.given.clone(), history.truth.clone(), summary.classes.clone());
-        let mut rows = Rows { data, given, truth, classes, apply: None };
+        let mut rows = Rows { data, given, truth, classes, apply: None, notes: Vec::new() };
         self.read_truth(&mut rows)?;
         let mut report = Findings { summary, suspects };
         if let Some(truth) = &rows.truth {
@@ -234,7 +238,7 @@ impl Audit {
     }
 
     fn options(&self) -> LoadOptions {
-        LoadOptions { test_fraction: 0.0, ..self.reading.options() }
+        self.reading.options().with(|options| options.test_fraction = 0.0)
     }
 
     fn load(&self, source: &str, screen: &Screen) -> Outcome<Rows> {
@@ -243,8 +247,9 @@ impl Audit {
             given: loaded.train.given().to_vec(),
             truth: loaded.train.truth().map(<[Label]>::to_vec),
             classes: loaded.train.class_names().to_vec(),
-            data: Some((loaded.train, loaded.preparation)),
+            data: Some((loaded.train, loaded.reading)),
             apply: Some(apply_labels::command_line(source, &self.reading)),
+            notes: loaded.found.column_notes,
         })
     }
 

@@ -2,11 +2,12 @@
 
 use super::Exit;
 use super::plan::Training;
-use super::source::{Reading, load};
+use super::source::load;
 use crate::files::{create_directory, remove, write_whole};
 use crate::report::{self, summary};
 use crate::run::experiment::Experiment;
 use crate::run::label_noise::LabelNoise;
+use crate::run::load::Load;
 use crate::run::noise_rate::NoiseRate;
 use crate::run::runs::{place, run_all};
 use crate::run::spec_file::{self, VERSION};
@@ -62,13 +63,13 @@ pub struct Compare {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["data", "noise", "methods", "seeds", "seed_list", "seed", "noise_rate", "Reading"]
+        conflicts_with_all = ["data", "noise", "methods", "seeds", "seed_list", "seed", "noise_rate", "Load"]
     )]
     spec: Option<PathBuf>,
     #[command(flatten)]
     training: Training,
     #[command(flatten)]
-    reading: Reading,
+    reading: Load,
 }
 
 impl Compare {

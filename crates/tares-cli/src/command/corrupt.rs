@@ -1,16 +1,20 @@
 //! `tares corrupt`: right labels → wrong ones, with the truth beside them.
 
 use super::Exit;
-use super::source::{Reading, load};
+use super::source::load;
 use crate::files::create_directory;
 use crate::record::NoiseRecord;
 use crate::run::label_noise::LabelNoise;
+use crate::run::load::Load;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::{Screen, json_path, plain};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Realised};
 use tares_data::{Format, Loaded, OutTable};
+
+/// The file of true labels.
+const TRUTH: &str = "truth.csv";
 
 /// Put noise into labels
 ///
@@ -44,7 +48,7 @@ pub struct Corrupt {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
-    reading: Reading,
+    reading: Load,
 }
 
 impl Corrupt {
@@ -55,13 +59,19 @@ impl Corrupt {
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
         let options = self.reading.whole();
         let loaded = load(&self.data, &options, screen)?;
+        if let Some(file) = loaded.origin.files().iter().find(|file| file.file_name().is_some_and(|name| name == TRUTH))
+        {
+            let problem =
+                format!("{}: is called like the file of true labels that would be written beside it", file.display());
+            return Err(Failure::new(problem).way_out(format!("give the data another name than {TRUTH}")));
+        }
         let noisy = self.noise.corrupt(&loaded.train, self.seed, &options)?;
         let record = self.noise.record(&noisy)?;
         create_directory(&self.out)?;
         let files = write(&loaded, &noisy, &self.out)?;
-        truth_table(&noisy)?.write(&self.out.join("truth.csv"), true)?;
+        truth_table(&noisy)?.write(&self.out.join(TRUTH), true)?;
         print(&record, &noisy, screen)?;
-        for file in files.iter().chain([&self.out.join("truth.csv")]) {
+        for file in files.iter().chain([&self.out.join(TRUTH)]) {
             screen.line(format!("wrote {}", plain(&file.display().to_string())))?;
         }
         screen.result(|| {
@@ -73,7 +83,7 @@ impl Corrupt {
                 "counts": record.matrix,
                 "classes": noisy.class_names(),
                 "files": files.iter().map(|file| json_path(file)).collect::<Vec<_>>(),
-                "truth": json_path(&self.out.join("truth.csv")),
+                "truth": json_path(&self.out.join(TRUTH)),
             })
         })?;
         Ok(Exit::Fine)

@@ -1,7 +1,8 @@
 //! `tares data`: what there is, what was found, and downloads.
 
 use super::Exit;
-use super::source::{Reading, load, progress_text, reading_failure};
+use super::source::{progress_text, read, reading_failure};
+use crate::run::load::Load;
 use crate::ui::failure::Outcome;
 use crate::ui::terminal::{FAINT, Screen, TITLE, json_path, plain, work_bar};
 use clap::{Args, Subcommand};
@@ -32,7 +33,7 @@ enum Action {
         /// A built-in name or a path
         data: String,
         #[command(flatten)]
-        reading: Box<Reading>,
+        reading: Box<Load>,
     },
     /// Download a built-in data set
     Fetch {
@@ -83,8 +84,8 @@ fn list(data_dir: Option<PathBuf>, screen: &Screen) -> Outcome<()> {
     screen.result(|| &sets)
 }
 
-fn inspect(data: &str, reading: &Reading, screen: &Screen) -> Outcome<()> {
-    let found = load(data, &reading.options(), screen)?.found;
+fn inspect(data: &str, reading: &Load, screen: &Screen) -> Outcome<()> {
+    let found = read(data, &reading.options(), screen)?.found;
     screen.line(format!("format   {}", found.format))?;
     screen.line(format!("rows     {} to train on, {} to test on", found.train_rows, found.test_rows.unwrap_or(0)))?;
     screen.line(format!("shape    {}", found.shape))?;
@@ -101,7 +102,7 @@ fn inspect(data: &str, reading: &Reading, screen: &Screen) -> Outcome<()> {
             screen.line(format!("  {:<width$}  {}{missing}", plain(&column.name), plain(&column.role)))?;
         }
     }
-    for note in &found.notes {
+    for note in found.column_notes.iter().chain(&found.notes) {
         screen.line(format!("note     {}", plain(note)))?;
     }
     for (path, reason) in &found.skipped {

@@ -1,7 +1,7 @@
 //! `tares predict`: a run and new data → classes and probabilities.
 
 use super::Exit;
-use super::source::reading_failure;
+use super::source::{reading_failure, say_notes};
 use crate::run::model::Model;
 use crate::ui::failure::Outcome;
 use crate::ui::terminal::{Screen, json_path, plain, print};
@@ -50,25 +50,27 @@ impl Predict {
         // Check the extension before doing any work.
         let format = self.out.as_deref().map(TableFormat::of).transpose()?;
         let model = Model::read(&self.run)?;
-        let options = LoadOptions {
-            data_dir: self.data_dir,
-            labels: self.labels,
-            skip_unreadable: self.skip_unreadable,
-            ..LoadOptions::default()
-        };
+        let options = LoadOptions::default().with(|options| {
+            options.data_dir.clone_from(&self.data_dir);
+            options.labels_file.clone_from(&self.labels);
+            options.skip_unreadable = self.skip_unreadable;
+        });
         let rows = load_with(&self.data, &model.reading, &options, &mut |_| {})
             .map_err(|error| reading_failure(&self.data, error))?;
+        say_notes(&rows.notes, &self.data, screen);
         if !rows.skipped.is_empty() {
             screen.warning(format!("{} files could not be read and were left out", rows.skipped.len()));
         }
         let probabilities = model.probabilities(&self.run, &rows.data, &self.device)?;
         let predicted = answers(&probabilities, model.classes.len());
-        let accuracy = rows.labelled.then(|| {
-            let right = predicted.iter().zip(rows.data.given()).filter(|(a, b)| a == b).count();
-            right as f64 / rows.data.len() as f64
+        let labelled = rows.labels.iter().flatten().count();
+        let accuracy = (labelled > 0).then(|| {
+            let right = predicted.iter().zip(&rows.labels).filter(|(answer, label)| Some(**answer) == **label).count();
+            right as f64 / labelled as f64
         });
         if let Some(accuracy) = accuracy {
-            screen.note(format!("accuracy {:.2} % on {} rows", 100.0 * accuracy, rows.data.len()));
+            let all = if labelled < rows.data.len() { " that have a label" } else { "" };
+            screen.note(format!("accuracy {:.2} % on {labelled} rows{all}", 100.0 * accuracy));
         }
         match (&self.out, format) {
             (Some(path), Some(TableFormat::Npy)) => write_npy(path, &probabilities, model.classes.len())?,

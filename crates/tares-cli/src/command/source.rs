@@ -1,95 +1,36 @@
-//! The options that say how data is read, the same for every command.
+//! Data is read in the same way by every command: with a progress line, and with a sentence for everything that was guessed.
 
-use crate::run::load::Load;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::{Screen, plain, work_bar};
-use clap::Args;
-use std::path::PathBuf;
-use tares_data::{LoadOptions, Loaded, Progress, Stage};
+use tares_data::{LoadOptions, Loaded, ReadProgress, Stage};
 
-/// How the data is read.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Reading")]
-pub struct Reading {
-    /// Where built-in data sets are looked for first (then TARES_DATA, then the cache)
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<PathBuf>,
-    /// The label column of a table, by name or as #3; the label array of an NPZ
-    #[arg(long, value_name = "COLUMN")]
-    label: Option<String>,
-    /// The column of a table that names the rows
-    #[arg(long, value_name = "COLUMN")]
-    id_column: Option<String>,
-    /// Labels in a file of their own, for features in an NPY file
-    #[arg(long, value_name = "FILE")]
-    labels: Option<PathBuf>,
-    /// Data to test on; otherwise a part is kept for testing
-    #[arg(long, value_name = "PATH")]
-    test: Option<PathBuf>,
-    /// The part of every class kept for testing when there is no test data [default: 0.2]
-    #[arg(long, value_name = "PART")]
-    test_fraction: Option<f64>,
-    /// Height and width pictures of a folder are resized to, as in 64x64
-    #[arg(long, value_name = "HxW", value_parser = size)]
-    image_size: Option<(usize, usize)>,
-    /// Leave out files that cannot be read instead of failing
-    #[arg(long)]
-    skip_unreadable: bool,
-    /// CIFAR-100: the 20 groups instead of the 100 classes
-    #[arg(long)]
-    coarse: bool,
-}
+/// More notes about columns than this are counted, not printed.
+const MOST_NOTES: usize = 10;
 
-impl Reading {
-    /// As it goes into a spec.
-    pub fn spec(&self) -> Load {
-        let default = Load::default();
-        Load {
-            data_dir: self.data_dir.clone(),
-            label: self.label.clone(),
-            id_column: self.id_column.clone(),
-            labels: self.labels.clone(),
-            test: self.test.clone(),
-            test_fraction: self.test_fraction.unwrap_or(default.test_fraction),
-            image_size: self.image_size,
-            skip_unreadable: self.skip_unreadable,
-            coarse: self.coarse,
-            ..default
-        }
-    }
-
-    /// The options that change which labels a row has, as they were typed: for a command that must read the data alike.
-    pub fn arguments(&self) -> Vec<String> {
-        let path = |path: &PathBuf| path.display().to_string();
-        let size = |(height, width): (usize, usize)| format!("{height}x{width}");
-        let options = [
-            ("--data-dir", self.data_dir.as_ref().map(path)),
-            ("--label", self.label.clone()),
-            ("--id-column", self.id_column.clone()),
-            ("--labels", self.labels.as_ref().map(path)),
-            ("--image-size", self.image_size.map(size)),
-        ];
-        let typed = options.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten();
-        let switches = [("--skip-unreadable", self.skip_unreadable), ("--coarse", self.coarse)];
-        typed.chain(switches.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned())).collect()
-    }
-
-    /// As `tares-data` takes it.
-    pub fn options(&self) -> LoadOptions {
-        self.spec().options()
-    }
-
-    /// The same, with no row set aside for testing unless that was asked for.
-    pub fn whole(&self) -> LoadOptions {
-        LoadOptions { test_fraction: self.test_fraction.unwrap_or(0.0), ..self.options() }
-    }
-}
-
-/// Reads data with a progress line for what takes long, and says what was found.
+/// Reads data with a progress line for what takes long, and names every column that is not used as it stands.
 ///
 /// # Errors
 /// The data cannot be read.
 pub fn load(source: &str, options: &LoadOptions, screen: &Screen) -> Outcome<Loaded> {
+    let loaded = read(source, options, screen)?;
+    say_notes(&loaded.found.column_notes, source, screen);
+    Ok(loaded)
+}
+
+/// Prints what is known about columns that are not used as they stand.
+pub fn say_notes(notes: &[String], source: &str, screen: &Screen) {
+    notes.iter().take(MOST_NOTES).for_each(|note| screen.note(plain(note)));
+    if notes.len() > MOST_NOTES {
+        let more = notes.len() - MOST_NOTES;
+        screen.note(format!("… and {more} more notes about columns: tares data inspect {} lists them", plain(source)));
+    }
+}
+
+/// Reads data with a progress line for what takes long.
+///
+/// # Errors
+/// The data cannot be read.
+pub fn read(source: &str, options: &LoadOptions, screen: &Screen) -> Outcome<Loaded> {
     let bars = screen.bars();
     let mut bar = None;
     let loaded = tares_data::load(source, options, &mut |progress| {
@@ -128,7 +69,7 @@ pub fn reading_failure(source: &str, error: tares_data::DataError) -> Failure {
 }
 
 /// Progress in words.
-pub fn progress_text(progress: &Progress) -> String {
+pub fn progress_text(progress: &ReadProgress) -> String {
     let (word, unit) = match progress.stage {
         Stage::Download => ("downloading", 1e6),
         Stage::Unpack => ("unpacking", 1e6),
@@ -141,14 +82,5 @@ pub fn progress_text(progress: &Progress) -> String {
     match progress.total {
         Some(total) => format!("{word} {} of {}", shown(progress.done), shown(total)),
         None => format!("{word} {}", shown(progress.done)),
-    }
-}
-
-fn size(text: &str) -> Result<(usize, usize), String> {
-    let wrong = || format!("size must be written as in 64x64, got '{text}'");
-    let (height, width) = text.split_once('x').ok_or_else(wrong)?;
-    match (height.parse(), width.parse()) {
-        (Ok(height), Ok(width)) if height > 0 && width > 0 => Ok((height, width)),
-        _ => Err(wrong()),
     }
 }

@@ -2,12 +2,13 @@
 
 use super::Exit;
 use super::plan::Training;
-use super::source::{Reading, load};
+use super::source::load;
 use crate::record::RunRecord;
 use crate::report::{self, summary::mean_of_last_words};
 use crate::run::directory::first_missing;
 use crate::run::folds::FoldProgress;
 use crate::run::label_noise::LabelNoise;
+use crate::run::load::Load;
 use crate::run::noise_rate::{NoiseRate, sensitivity};
 use crate::run::spec::Spec;
 use crate::run::spec_file::{self, VERSION};
@@ -52,18 +53,18 @@ pub struct Train {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Go on with the unfinished run in --out
-    #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "spec", "overwrite", "Training", "Reading"])]
+    #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "spec", "overwrite", "Training", "Load"])]
     resume: bool,
     /// Throw away what is in --out
     #[arg(long)]
     overwrite: bool,
     /// Take everything from this file; options of training given besides it count more
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise", "Reading"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise", "Load"])]
     spec: Option<PathBuf>,
     #[command(flatten)]
     training: Training,
     #[command(flatten)]
-    reading: Reading,
+    reading: Load,
 }
 
 impl Train {

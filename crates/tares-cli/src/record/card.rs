@@ -5,7 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use tares_core::{Dataset, Row, Shape};
-use tares_data::{Preparation, Rule};
+use tares_data::{Reading, Rule};
 
 /// The longer side of a picture in a gallery, in pixels.
 const LONGEST: usize = 96;
@@ -37,7 +37,7 @@ pub struct Card {
 /// # Errors
 /// A picture that cannot be encoded.
 #[allow(clippy::type_complexity)]
-pub fn look(train: &Dataset, index: usize, reading: &Preparation) -> Outcome<(Option<String>, Vec<(String, String)>)> {
+pub fn look(train: &Dataset, index: usize, reading: &Reading) -> Outcome<(Option<String>, Vec<(String, String)>)> {
     Ok(match train.shape() {
         Shape::Image { channels, height, width } => {
             let (pixels, height, width) = shrunk(&pixels(train.row(index)), channels, height, width);
@@ -82,7 +82,7 @@ fn shrunk(pixels: &[u8], channels: usize, height: usize, width: usize) -> (Vec<u
 }
 
 /// A table row in the user's own columns and units.
-pub fn row_values(row: Row<'_>, reading: &Preparation) -> Vec<(String, String)> {
+pub fn row_values(row: Row<'_>, reading: &Reading) -> Vec<(String, String)> {
     let features: Vec<f32> = match row {
         Row::Bytes(bytes) => bytes.iter().map(|&byte| f32::from(byte)).collect(),
         Row::Floats(values) => values.to_vec(),

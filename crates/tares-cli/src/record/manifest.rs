@@ -101,6 +101,9 @@ pub struct DataRecord {
     pub classes: Vec<String>,
     /// Channels, height, width; or one number for tables.
     pub shape: Vec<usize>,
+    /// A sentence for every column that is not used as it stands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// Where a run ran.

@@ -314,7 +314,9 @@ fn galleries(runs: &[RunRecord]) -> Vec<Value> {
 fn facts(runs: &[RunRecord]) -> Vec<(String, String)> {
     let all =
         |name: &str, of: &dyn Fn(&RunRecord) -> String| (name.to_owned(), in_order(runs.iter().map(of)).join(", "));
-    vec![
+    let notes = in_order(runs.iter().flat_map(|run| run.manifest.data.notes.iter().cloned()));
+    let columns = (!notes.is_empty()).then(|| ("columns".to_owned(), notes.join("; ")));
+    let facts = vec![
         all("data", &|run| format!("{} (hash {})", run.manifest.data.source, run.manifest.data.hash)),
         all("network", &|run| format!("{} ({} parameters)", run.manifest.network, run.manifest.parameters)),
         all("epochs", &|run| run.manifest.epochs.to_string()),
@@ -336,7 +338,8 @@ fn facts(runs: &[RunRecord]) -> Vec<(String, String)> {
         }),
         all("tares", &|run| run.manifest.version.clone()),
         all("begun", &|run| run.manifest.started.clone()),
-    ]
+    ];
+    facts.into_iter().chain(columns).collect()
 }
 
 fn counted(n: usize, what: &str) -> String {

@@ -23,7 +23,7 @@ pub struct Model {
     /// Names of the classes; position is the label.
     pub classes: Vec<String>,
     /// How files become rows.
-    pub reading: tares_data::Preparation,
+    pub reading: tares_data::Reading,
     /// How rows become inputs.
     pub inputs: tares::InputTransform,
     /// The robust head that answers in the network's place, for RoG.
@@ -38,7 +38,7 @@ impl Model {
             network: spec.network.clone().unwrap_or_else(|| Network::suggest(loaded.train.shape())),
             method: method.clone(),
             classes: loaded.train.class_names().to_vec(),
-            reading: loaded.preparation.clone(),
+            reading: loaded.reading.clone(),
             inputs: fitted.transform.clone(),
             head: fitted.head.clone(),
         }

@@ -10,7 +10,7 @@ use tares::network::AnyNetwork;
 use tares::{Fitted, evaluate};
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::{Dataset, Label};
-use tares_data::{OutTable, Preparation};
+use tares_data::{OutTable, Reading};
 
 /// How many cards a gallery has.
 const CARDS: usize = 48;
@@ -110,11 +110,11 @@ impl Samples {
 ///
 /// # Errors
 /// A picture that cannot be encoded.
-pub fn gallery(train: &Dataset, suspects: &[Suspect], reading: &Preparation) -> Outcome<Vec<Card>> {
+pub fn gallery(train: &Dataset, suspects: &[Suspect], reading: &Reading) -> Outcome<Vec<Card>> {
     suspects.iter().take(CARDS).map(|suspect| card(train, suspect, reading)).collect()
 }
 
-fn card(train: &Dataset, suspect: &Suspect, reading: &Preparation) -> Outcome<Card> {
+fn card(train: &Dataset, suspect: &Suspect, reading: &Reading) -> Outcome<Card> {
     let name = |label: Label| train.class_names()[label as usize].clone();
     let (picture, values) = look(train, suspect.index, reading)?;
     Ok(Card {

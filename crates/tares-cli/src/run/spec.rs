@@ -96,7 +96,7 @@ impl Spec {
     pub fn options(&self) -> LoadOptions {
         let mut options = self.load.options();
         if let Some(directory) = self.elsewhere() {
-            for path in [&mut options.data_dir, &mut options.labels, &mut options.test].into_iter().flatten() {
+            for path in [&mut options.data_dir, &mut options.labels_file, &mut options.test].into_iter().flatten() {
                 *path = directory.join(&path);
             }
         }
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(spec.noise().to_string(), "matrix:/elsewhere/t.csv");
         let options = spec.options();
         assert_eq!(options.test, Some("/absolute/test.csv".into()));
-        assert_eq!(options.labels, Some("/elsewhere/labels.npy".into()));
+        assert_eq!(options.labels_file, Some("/elsewhere/labels.npy".into()));
         let builtin = Spec { data: "digits".into(), ..spec.clone() };
         assert_eq!(builtin.source(), "digits");
         let here = Spec { directory: None, ..spec }.complete("mlp".parse().unwrap());

@@ -181,7 +181,7 @@ fn finish(
     let suspects = seen.suspects();
     let names = RowNames { data: Some(train), listed: &[], classes: train.classes() };
     write_suspects(&directory.file("suspects.csv"), names, &suspects)?;
-    directory.write("gallery.json", &to_json(&samples::gallery(train, &suspects, &loaded.preparation)?)?)?;
+    directory.write("gallery.json", &to_json(&samples::gallery(train, &suspects, &loaded.reading)?)?)?;
     let confusion = match &loaded.test {
         Some(test) => confusion(test, &fitted.predictions(test)?),
         None => Vec::new(),
@@ -276,6 +276,7 @@ fn manifest(
                 Shape::Image { channels, height, width } => vec![channels, height, width],
                 Shape::Flat(size) => vec![size],
             },
+            notes: loaded.found.column_notes.clone(),
         },
         machine: Machine {
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),

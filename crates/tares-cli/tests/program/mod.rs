@@ -87,6 +87,11 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 impl Ran {
+    /// How it ended.
+    pub fn code(&self) -> i32 {
+        self.output.status.code().unwrap_or(-1)
+    }
+
     /// Stdout of a run that ended with 0.
     pub fn success(self) -> String {
         self.ends(0).0

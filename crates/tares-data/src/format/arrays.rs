@@ -4,9 +4,10 @@
 //! are a table of numbers whose columns are called `column 1`, `column 2`, …; one size is a table with one column.
 
 use crate::error::{DataError, Place, Result};
-use crate::format::npy::{Array, Header, Kind};
+use crate::format::npy::{Array, ElementKind, Header};
 use crate::image::Pictures;
-use crate::table::columns::{Column, Dictionary, Table, Values, classes};
+use crate::table::columns::{Column, Dictionary, RawTable, Values, is_missing};
+use crate::table::labels::LabelColumn;
 use std::path::{Path, PathBuf};
 use tares_core::Shape;
 
@@ -31,7 +32,7 @@ const TEST_PAIRS: [(&str, &str); 4] =
 
 /// NPY files that make a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Files {
+pub struct ArrayFiles {
     /// Features and labels to train on; labels may be missing for new rows.
     pub train: (PathBuf, Option<PathBuf>),
     /// Features and labels to test on.
@@ -39,13 +40,13 @@ pub struct Files {
 }
 
 /// Finds usual names in a folder, plain or `.gz`.
-pub fn find(folder: &Path) -> Option<Files> {
+pub fn find(folder: &Path) -> Option<ArrayFiles> {
     let file = |stem: &str| {
         ["npy", "npy.gz"].iter().map(|end| folder.join(format!("{stem}.{end}"))).find(|path| path.is_file())
     };
     let pair = |pairs: &[(&str, &str)]| pairs.iter().find_map(|(x, y)| Some((file(x)?, file(y)?)));
     let (x, y) = pair(&FILE_PAIRS)?;
-    Some(Files { train: (x, Some(y)), test: pair(&TEST_PAIRS) })
+    Some(ArrayFiles { train: (x, Some(y)), test: pair(&TEST_PAIRS) })
 }
 
 /// The label file next to a feature file, by its name.
@@ -77,14 +78,15 @@ pub(crate) fn pictures(array: Array) -> Result<Pictures> {
         [_, channels @ (1 | 3), height, width] => (Shape::Image { channels, height, width }, false),
         _ => return Err(bad(format!("pictures need 1 or 3 channels, got an array of {:?}", array.header().shape))),
     };
-    let pixels = if array.header().kind == (Kind::Integer { size: 1, signed: false }) && !array.header().fortran {
+    let pixels = if array.header().kind == (ElementKind::Integer { size: 1, signed: false }) && !array.header().fortran
+    {
         array.into_bytes().unwrap_or_default()
     } else {
         let numbers = array.numbers::<f32>()?;
         let whole = numbers.iter().all(|&n| (0.0..=255.0).contains(&n) && n.fract() == 0.0);
         let unit = numbers.iter().all(|&n| (0.0..=1.0).contains(&n));
         // An array of only zeros and ones is black and white.
-        let unit = unit && !matches!(array.header().kind, Kind::Integer { .. });
+        let unit = unit && !matches!(array.header().kind, ElementKind::Integer { .. });
         match (unit, whole) {
             (true, _) => numbers.iter().map(|n| (n * 255.0).round() as u8).collect(),
             (_, true) => numbers.iter().map(|&n| n as u8).collect(),
@@ -113,7 +115,7 @@ fn planes_first(pixels: &[u8], shape: Shape) -> Vec<u8> {
 ///
 /// # Errors
 /// More sizes; text; numbers that are not finite (NaN is a missing value).
-pub(crate) fn table(array: &Array) -> Result<Table> {
+pub(crate) fn table(array: &Array) -> Result<RawTable> {
     let header = array.header();
     let path = array.path().to_owned();
     let (rows, width) = match header.shape[..] {
@@ -129,18 +131,18 @@ pub(crate) fn table(array: &Array) -> Result<Table> {
         let problem = format!("column {} must hold finite numbers, got {}", position % width + 1, numbers[position]);
         return Err(DataError::format(path, Place::Row((position / width) as u64), problem));
     }
-    let column = |column: usize| Column {
-        name: format!("column {}", column + 1),
-        values: Values::Numbers(numbers.iter().skip(column).step_by(width.max(1)).copied().collect()),
+    let column = |column: usize| {
+        let numbers = numbers.iter().skip(column).step_by(width.max(1)).copied();
+        Column::new(format!("column {}", column + 1), Values::Numbers(numbers.collect()))
     };
-    Ok(Table { path, columns: (0..width).map(column).collect(), rows, first_line: None })
+    Ok(RawTable { path, columns: (0..width).map(column).collect(), rows, ..RawTable::default() })
 }
 
-/// The labels of an array of one size (or of one column): codes and levels.
+/// The labels of an array of one size (or of one column).
 ///
 /// # Errors
 /// Another shape; a count other than `rows`.
-pub(crate) fn labels(array: &Array, rows: usize) -> Result<(Vec<u32>, Vec<String>)> {
+pub(crate) fn labels(array: &Array, rows: usize) -> Result<LabelColumn> {
     let header = array.header();
     let bad = |problem: String| DataError::format(array.path(), Place::File, problem);
     if header.count() != header.rows() || header.shape.is_empty() {
@@ -151,15 +153,8 @@ pub(crate) fn labels(array: &Array, rows: usize) -> Result<(Vec<u32>, Vec<String
     }
     let mut dictionary = Dictionary::default();
     for text in array.texts()? {
-        if crate::table::columns::is_missing(&text) { dictionary.push_missing() } else { dictionary.push(&text) }
+        if is_missing(&text) { dictionary.push_missing() } else { dictionary.push(&text) }
     }
-    Ok(dictionary.into_parts())
-}
-
-/// Numbers the classes of pictures.
-pub(crate) fn label_pictures(pictures: &mut Pictures, codes: &[u32], levels: &[String]) -> Result<Vec<String>> {
-    let names = classes(codes, levels);
-    let table = Table { path: pictures.path.clone(), columns: Vec::new(), rows: codes.len(), first_line: None };
-    pictures.labels = table.labels(codes, levels, &names)?;
-    Ok(names)
+    let (codes, levels) = dictionary.into_parts();
+    Ok(LabelColumn { name: "labels".into(), codes, levels })
 }

@@ -115,10 +115,10 @@ fn fill(input: &mut Input, record: &mut [u8], row: usize) -> Result<bool> {
 
 /// The CIFAR files of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Files {
+pub struct CifarFiles {
     /// CIFAR-10 or CIFAR-100 (fine).
     pub layout: Layout,
-    /// Files to train on, in order.
+    /// CifarFiles to train on, in order.
     pub train: Vec<PathBuf>,
     /// The file to test on.
     pub test: Option<PathBuf>,
@@ -126,7 +126,7 @@ pub struct Files {
 
 /// Finds CIFAR's names in a folder (or in the folder its archive unpacks to), plain or `.gz`. A folder with only some `.bin`
 /// files counts too: the first is used. `None` if there are no records.
-pub fn find(folder: &Path) -> Option<Files> {
+pub fn find(folder: &Path) -> Option<CifarFiles> {
     let file = |folder: &Path, name: &str| {
         ["", ".gz"].iter().map(|gz| folder.join(format!("{name}{gz}"))).find(|path| path.is_file())
     };
@@ -134,11 +134,11 @@ pub fn find(folder: &Path) -> Option<Files> {
         let batches: Vec<PathBuf> =
             (1..=5).map_while(|batch| file(&folder, &format!("data_batch_{batch}.bin"))).collect();
         if !batches.is_empty() {
-            return Some(Files { layout: Layout::Ten, train: batches, test: file(&folder, "test_batch.bin") });
+            return Some(CifarFiles { layout: Layout::Ten, train: batches, test: file(&folder, "test_batch.bin") });
         }
         let train = file(&folder, "train.bin");
         if let Some((train, layout)) = train.and_then(|train| Some((train.clone(), layout_of(&train)?))) {
-            return Some(Files { layout, train: vec![train], test: file(&folder, "test.bin") });
+            return Some(CifarFiles { layout, train: vec![train], test: file(&folder, "test.bin") });
         }
     }
     let mut others: Vec<PathBuf> =
@@ -146,7 +146,7 @@ pub fn find(folder: &Path) -> Option<Files> {
     others.retain(|path| path.to_str().is_some_and(|name| name.ends_with(".bin") || name.ends_with(".bin.gz")));
     others.sort();
     let (first, layout) = others.into_iter().find_map(|path| layout_of(&path).map(|layout| (path, layout)))?;
-    Some(Files { layout, train: vec![first], test: None })
+    Some(CifarFiles { layout, train: vec![first], test: None })
 }
 
 /// Tells CIFAR-10 from CIFAR-100 records by the size of the file and its first labels; `None` if it is neither.

@@ -1,17 +1,12 @@
 //! Folders of pictures: one folder per class, optionally inside `train/` and `test/` (or `val/`), and Tiny-ImageNet's layout.
-//! The same inside a zip or tar archive. Pictures are decoded on all cores.
+//! The same inside a zip or tar archive. Says which files are pictures and what their labels are; nothing is decoded here.
 
 use crate::error::{DataError, Place, Result};
-use crate::format::image;
-use crate::image::Pictures;
-use crate::image::rows::Parts;
 use crate::io::{Tree, TreeFile};
-use crate::load::{LoadOptions, Progress, Stage};
-use crate::table::columns::{Dictionary, classes};
-use rayon::prelude::*;
+use crate::table::columns::Dictionary;
+use crate::table::labels::LabelColumn;
 use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
-use tares_core::{Label, Shape};
+use tares_core::Label;
 
 const EXTENSIONS: [&str; 10] = ["jpg", "jpeg", "png", "gif", "bmp", "webp", "ppm", "pgm", "pbm", "pnm"];
 /// Tiny-ImageNet's lists: classes, their names, and the classes of the test pictures.
@@ -19,103 +14,26 @@ const LISTS: [&str; 3] = ["wnids.txt", "words.txt", "val_annotations.txt"];
 const TRAIN: [&str; 2] = ["train", "training"];
 const TEST: [&str; 5] = ["test", "testing", "val", "valid", "validation"];
 
-/// Pictures of different sizes, and large ones, become this high and wide unless a size is asked for.
-pub const DEFAULT_SIZE: usize = 64;
-
-/// Pictures with more pixels than this are made smaller unless a size is asked for.
-const LARGEST: usize = 128 * 128;
-
-/// Pictures are decoded in groups of this many, and progress is told in between.
-const GROUP: usize = 256;
-
-/// Which files to decode and what their folders mean.
-pub(crate) struct Plan<'a> {
+/// Picture files and their labels.
+pub(crate) struct LabelledFiles<'a> {
     pub train: Vec<(&'a TreeFile, Label)>,
     pub test: Vec<(&'a TreeFile, Label)>,
     pub class_names: Vec<String>,
+    /// False if the labels mean nothing.
     pub labelled: bool,
     pub notes: Vec<String>,
 }
 
-/// Reads a folder or archive of pictures. `like`: size, channels of the training pictures that these must match.
-pub(crate) fn read(
-    mut tree: Tree,
-    tiny: bool,
-    options: &LoadOptions,
-    like: Option<Shape>,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Parts> {
-    tree.strip_top();
-    let tiny = tiny || tree.file("wnids.txt").is_some();
-    let plan = if tiny { tiny_imagenet(&tree)? } else { class_folders(&tree, like.is_some())? };
-    let like = like.or(tiny.then_some(COLOUR));
-    decode(plan, &tree.root, tree.refused.clone(), options, like, progress)
-}
-
-/// Stands for "colour, of any size".
-const COLOUR: Shape = Shape::Image { channels: 3, height: 0, width: 0 };
-
-/// Decodes the files of a plan on all cores. `problems`: files that could not even be opened.
-pub(crate) fn decode(
-    plan: Plan<'_>,
-    root: &std::path::Path,
-    mut problems: Vec<(PathBuf, String)>,
-    options: &LoadOptions,
-    like: Option<Shape>,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Parts> {
-    let root = root.to_owned();
-    let files: Vec<&TreeFile> = plan.train.iter().chain(&plan.test).map(|(file, _)| *file).collect();
-    let mut notes = plan.notes;
-    let (height, width) = match (options.image_size, like) {
-        (_, Some(Shape::Image { height, width, .. })) if height > 0 => (height, width),
-        (Some((height, width)), _) if height == 0 || width == 0 || height * width > 1 << 24 => {
-            let got = format!("{height}x{width}");
-            return Err(tares_core::Error::value("image size", "from 1x1 to 16 million pixels", got).into());
+impl<'a> LabelledFiles<'a> {
+    /// Files without labels.
+    pub fn unlabelled(files: impl IntoIterator<Item = &'a TreeFile>) -> Self {
+        Self {
+            train: files.into_iter().map(|file| (file, 0)).collect(),
+            test: Vec::new(),
+            class_names: Vec::new(),
+            labelled: false,
+            notes: Vec::new(),
         }
-        (Some(size), _) => size,
-        (None, _) => common_size(&files, &mut notes),
-    };
-    let colour = channels_of(like);
-    let labels = |part: &[(&TreeFile, Label)]| part.iter().map(|(_, label)| *label).collect::<Vec<_>>();
-    let total = files.len() as u64;
-    let mut done = 0;
-    let mut report = |count: usize| {
-        done += count as u64;
-        progress(Progress { stage: Stage::Decode, done, total: Some(total) });
-    };
-    let read_part = |part: &[(&TreeFile, Label)], problems: &mut Vec<_>, report: &mut dyn FnMut(usize)| {
-        let files: Vec<&TreeFile> = part.iter().map(|(file, _)| *file).collect();
-        decode_all(&files, labels(part), (height, width), problems, report)
-    };
-    let mut train = read_part(&plan.train, &mut problems, &mut report);
-    let mut test = (!plan.test.is_empty()).then(|| read_part(&plan.test, &mut problems, &mut report));
-    if !problems.is_empty() && !options.skip_unreadable {
-        return Err(DataError::Unreadable { root, files: problems });
-    }
-    if train.labels.is_empty() {
-        return Err(DataError::format(root, Place::File, "holds no picture that can be read"));
-    }
-    // One plane is enough if no picture of either part has colours.
-    let grey = match colour {
-        Some(colour) => !colour,
-        None => train.grey && test.as_ref().is_none_or(|test| test.grey),
-    };
-    let finish = |part: Decoded| part.into_pictures(&root, (height, width), grey);
-    Ok(Parts {
-        test: test.take().filter(|test| !test.labels.is_empty()).map(finish),
-        train: finish(std::mem::take(&mut train)),
-        class_names: Some(plan.class_names),
-        labelled: plan.labelled,
-        notes,
-        skipped: problems,
-    })
-}
-
-fn channels_of(like: Option<Shape>) -> Option<bool> {
-    match like {
-        Some(Shape::Image { channels, .. }) => Some(channels == 3),
-        _ => None,
     }
 }
 
@@ -132,7 +50,7 @@ fn is_picture(path: &str) -> bool {
 }
 
 /// Class folders, maybe below `train/` and `test/`. Pictures without a folder have no label and are only taken if that is fine.
-fn class_folders(tree: &Tree, unlabelled_allowed: bool) -> Result<Plan<'_>> {
+pub(crate) fn class_folders(tree: &Tree, unlabelled_allowed: bool) -> Result<LabelledFiles<'_>> {
     let pictures: Vec<&TreeFile> = tree.files.iter().filter(|file| is_picture(&file.path)).collect();
     let bad = |problem: String| DataError::format(&tree.root, Place::File, problem);
     if pictures.is_empty() {
@@ -162,9 +80,7 @@ fn class_folders(tree: &Tree, unlabelled_allowed: bool) -> Result<Plan<'_>> {
     let homeless = found.iter().filter(|(_, class)| class.is_none()).count();
     if homeless == found.len() {
         if unlabelled_allowed {
-            let train = found.iter().map(|(file, _)| (*file, 0)).collect();
-            let class_names = Vec::new();
-            return Ok(Plan { train, test: Vec::new(), class_names, labelled: false, notes });
+            return Ok(LabelledFiles::unlabelled(found.into_iter().map(|(file, _)| file)));
         }
         return Err(bad("holds pictures but no class folders (one folder per class is needed)".into()));
     }
@@ -174,7 +90,7 @@ fn class_folders(tree: &Tree, unlabelled_allowed: bool) -> Result<Plan<'_>> {
     let mut names = Dictionary::default();
     found.iter().filter_map(|(_, class)| class.as_ref()).for_each(|(_, class)| names.push(class));
     let (codes, levels) = names.into_parts();
-    let class_names = classes(&codes, &levels);
+    let class_names = LabelColumn { name: "folder".into(), codes, levels }.classes();
     if class_names.len() < 2 && !unlabelled_allowed {
         return Err(bad(format!("holds only one class (\"{}\"), at least 2 are needed", class_names[0])));
     }
@@ -192,11 +108,11 @@ fn class_folders(tree: &Tree, unlabelled_allowed: bool) -> Result<Plan<'_>> {
     if train.is_empty() {
         return Err(bad("holds no pictures to train on".into()));
     }
-    Ok(Plan { train, test, class_names, labelled: true, notes })
+    Ok(LabelledFiles { train, test, class_names, labelled: true, notes })
 }
 
 /// `train/<wnid>/images/*.JPEG`, `val/images/*.JPEG` with `val/val_annotations.txt`, classes in the order of `wnids.txt`.
-fn tiny_imagenet(tree: &Tree) -> Result<Plan<'_>> {
+pub(crate) fn tiny_imagenet(tree: &Tree) -> Result<LabelledFiles<'_>> {
     let bad = |part: &str, problem: String| DataError::format(&tree.root, Place::Part(part.into()), problem);
     let text = |name: &str| -> Result<String> {
         let file = tree.file(name).ok_or_else(|| bad(name, "is missing".into()))?;
@@ -246,98 +162,5 @@ fn tiny_imagenet(tree: &Tree) -> Result<Plan<'_>> {
             *name = format!("{name} ({wnid})");
         }
     }
-    Ok(Plan { train, test, class_names, labelled: true, notes: Vec::new() })
-}
-
-/// The size all pictures have, if they have one and it is small; else the default.
-fn common_size(files: &[&TreeFile], notes: &mut Vec<String>) -> (usize, usize) {
-    let sizes: BTreeSet<(usize, usize)> =
-        files.par_iter().filter_map(|file| image::dimensions(&file.read().ok()?).ok()).collect();
-    let same = (sizes.len() == 1).then(|| sizes.first().copied()).flatten();
-    match same {
-        Some((height, width)) if height * width <= LARGEST => (height, width),
-        _ => {
-            let why = if same.is_some() { "are large" } else { "have different sizes" };
-            notes.push(format!("pictures {why}: all became {DEFAULT_SIZE}x{DEFAULT_SIZE} (option image-size)"));
-            (DEFAULT_SIZE, DEFAULT_SIZE)
-        }
-    }
-}
-
-/// Pictures with three planes each.
-#[derive(Default)]
-struct Decoded {
-    pixels: Vec<u8>,
-    labels: Vec<Label>,
-    ids: Vec<String>,
-    grey: bool,
-}
-
-fn decode_all(
-    files: &[&TreeFile],
-    labels: Vec<Label>,
-    (height, width): (usize, usize),
-    problems: &mut Vec<(PathBuf, String)>,
-    report: &mut dyn FnMut(usize),
-) -> Decoded {
-    let size = 3 * height * width;
-    let mut decoded = Decoded { grey: true, pixels: Vec::with_capacity(files.len() * size), ..Decoded::default() };
-    let mut group_pixels = vec![0; GROUP.min(files.len()) * size];
-    for (files, labels) in files.chunks(GROUP).zip(labels.chunks(GROUP)) {
-        let outcomes: Vec<std::result::Result<bool, String>> = files
-            .par_iter()
-            .zip(group_pixels.par_chunks_mut(size))
-            .map(|(file, out)| {
-                let picture = image::decode(&file.read()?)?;
-                picture.write(height, width, out);
-                Ok(picture.grey)
-            })
-            .collect();
-        for (((outcome, file), label), pixels) in
-            outcomes.into_iter().zip(files).zip(labels).zip(group_pixels.chunks(size))
-        {
-            match outcome {
-                Ok(grey) => {
-                    decoded.grey &= grey;
-                    decoded.pixels.extend_from_slice(pixels);
-                    decoded.labels.push(*label);
-                    decoded.ids.push(file.path.clone());
-                }
-                Err(why) => problems.push((file.path.clone().into(), why)),
-            }
-        }
-        report(files.len());
-    }
-    decoded
-}
-
-impl Decoded {
-    fn into_pictures(mut self, root: &std::path::Path, (height, width): (usize, usize), grey: bool) -> Pictures {
-        let plane = height * width;
-        if grey && self.grey {
-            // All three planes of a grey picture are alike: keep the first.
-            for index in 0..self.labels.len() {
-                self.pixels.copy_within(index * 3 * plane..index * 3 * plane + plane, index * plane);
-            }
-            self.pixels.truncate(self.labels.len() * plane);
-        } else if grey {
-            for index in 0..self.labels.len() {
-                for at in 0..plane {
-                    let channel = |channel: usize| u32::from(self.pixels[index * 3 * plane + channel * plane + at]);
-                    // The weights of ITU-R BT.709, as the decoder uses them for luma.
-                    let luma = (2126 * channel(0) + 7152 * channel(1) + 722 * channel(2)) / 10000;
-                    self.pixels[index * plane + at] = luma as u8;
-                }
-            }
-            self.pixels.truncate(self.labels.len() * plane);
-        }
-        self.pixels.shrink_to_fit();
-        Pictures {
-            path: root.into(),
-            shape: Shape::Image { channels: if grey { 1 } else { 3 }, height, width },
-            pixels: self.pixels,
-            labels: self.labels,
-            ids: Some(self.ids),
-        }
-    }
+    Ok(LabelledFiles { train, test, class_names, labelled: true, notes: Vec::new() })
 }

@@ -90,7 +90,7 @@ pub fn encode(sizes: &[usize], values: &[u8]) -> Vec<u8> {
 
 /// The IDX files of a folder: train images and labels, then test images and labels if there are any.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Files {
+pub struct IdxFiles {
     /// Images and labels to train on.
     pub train: (PathBuf, PathBuf),
     /// Images and labels to test on.
@@ -98,7 +98,7 @@ pub struct Files {
 }
 
 /// Finds MNIST-like names in a folder, plain or `.gz`, with `-` or `.` before `idx`. `None` if there is no training pair.
-pub fn find(folder: &Path) -> Option<Files> {
+pub fn find(folder: &Path) -> Option<IdxFiles> {
     let pair = |prefixes: &[&str]| {
         prefixes.iter().find_map(|prefix| {
             let file = |kind: &str, sizes: u8| {
@@ -110,7 +110,7 @@ pub fn find(folder: &Path) -> Option<Files> {
             Some((file("images", 3)?, file("labels", 1)?))
         })
     };
-    Some(Files { train: pair(&["train"])?, test: pair(&["t10k", "test"]) })
+    Some(IdxFiles { train: pair(&["train"])?, test: pair(&["t10k", "test"]) })
 }
 
 /// The labels file that belongs to an images file by name, or the other way round: `(images, labels)`.

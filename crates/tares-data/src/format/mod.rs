@@ -1,4 +1,4 @@
-//! One reader per format: bytes in, [`Table`](crate::table::Table) or [`Pictures`](crate::Pictures) out.
+//! One reader per format: bytes in, [`RawTable`](crate::table::RawTable) or [`Pictures`](crate::Pictures) out.
 
 pub mod arrays;
 pub mod cifar;
@@ -8,6 +8,7 @@ pub mod digits;
 pub(crate) mod folder;
 pub mod idx;
 pub mod image;
+pub mod jsonl;
 pub mod npy;
 pub mod npz;
 pub mod parquet;

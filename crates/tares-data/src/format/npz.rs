@@ -41,7 +41,7 @@ const TEST_PAIRS: [(&str, &str); 6] = [
 
 /// The names of the arrays that make a data set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Names {
+pub struct ArrayNames {
     /// Features and labels to train on; labels may be missing for new rows.
     pub train: (String, Option<String>),
     /// Features and labels to test on.
@@ -136,7 +136,7 @@ impl<R: Read + Seek> Npz<R> {
     ///
     /// # Errors
     /// No usual names.
-    pub fn find(&mut self, label: Option<&str>, label_needed: bool) -> Result<Names> {
+    pub fn find(&mut self, label: Option<&str>, label_needed: bool) -> Result<ArrayNames> {
         let names = self.names();
         let has = |name: &str| names.iter().any(|known| known == name);
         let pair = |pairs: &[(&str, &str)]| {
@@ -145,14 +145,14 @@ impl<R: Read + Seek> Npz<R> {
         if let Some(label) = label.filter(|label| has(label)) {
             let others: Vec<&String> = names.iter().filter(|name| *name != label).collect();
             if let [features] = others[..] {
-                return Ok(Names { train: (features.clone(), Some(label.to_owned())), test: None });
+                return Ok(ArrayNames { train: (features.clone(), Some(label.to_owned())), test: None });
             }
         }
         if let Some((x, y)) = pair(&PAIRS) {
-            return Ok(Names { train: (x, Some(y)), test: pair(&TEST_PAIRS) });
+            return Ok(ArrayNames { train: (x, Some(y)), test: pair(&TEST_PAIRS) });
         }
         if !label_needed && let Some((x, _)) = PAIRS.iter().find(|(x, _)| has(x)) {
-            return Ok(Names { train: ((*x).to_owned(), None), test: None });
+            return Ok(ArrayNames { train: ((*x).to_owned(), None), test: None });
         }
         let problem = format!("needs arrays named like x and y (or x_train, y_train, …), has {}", names.join(", "));
         Err(DataError::format(&self.path, Place::File, problem))

@@ -1,5 +1,6 @@
 //! Pictures: pixels of any format → training and test rows; open-set noise.
 
+pub(crate) mod decode;
 mod open_set;
 pub(crate) mod pictures;
 pub(crate) mod rows;

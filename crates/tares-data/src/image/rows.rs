@@ -2,25 +2,22 @@
 
 use crate::error::{DataError, Place, Result};
 use crate::format::cifar::{self, Layout};
+use crate::format::folder::{self, LabelledFiles};
 use crate::format::npz::Npz;
-use crate::format::{arrays, digits, folder, idx, npy, parquet};
+use crate::format::parquet::pictures::PictureSplit;
+use crate::format::{arrays, digits, idx, npy};
+use crate::image::decode::{COLOUR, decode};
 use crate::image::pictures::{Pictures, numbered};
-use crate::io::Input;
-use crate::io::{Tree, TreeFile};
-use crate::load::{LoadOptions, Loaded, NewRows, Progress};
-use crate::source::Builtin;
-use crate::source::Found;
-use crate::source::Origin;
-use crate::source::recognise;
-use crate::table::rules::Preparation;
+use crate::io::{Input, Tree, TreeFile};
+use crate::load::{LoadOptions, Loaded, NewRows, ReadProgress};
+use crate::reading::Reading;
+use crate::source::{Builtin, Found, Origin, recognise};
+use crate::table::labels::LabelColumn;
 use std::path::{Path, PathBuf};
-use tares_core::{Dataset, Shape};
-
-const CLOTHES: [&str; 10] =
-    ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"];
+use tares_core::{Dataset, Label, Shape};
 
 /// What a reader of pictures found.
-pub(crate) struct Parts {
+pub(crate) struct PictureParts {
     pub train: Pictures,
     pub test: Option<Pictures>,
     /// The classes, if the format names them.
@@ -28,12 +25,22 @@ pub(crate) struct Parts {
     /// Whether the training pictures came with labels.
     pub labelled: bool,
     pub notes: Vec<String>,
+    /// What should be looked at in the labels.
+    pub column_notes: Vec<String>,
     pub skipped: Vec<(PathBuf, String)>,
 }
 
-impl Parts {
+impl PictureParts {
     fn of(train: Pictures, test: Option<Pictures>, class_names: Option<Vec<String>>) -> Self {
-        Self { train, test, class_names, labelled: true, notes: Vec::new(), skipped: Vec::new() }
+        Self {
+            train,
+            test,
+            class_names,
+            labelled: true,
+            notes: Vec::new(),
+            column_notes: Vec::new(),
+            skipped: Vec::new(),
+        }
     }
 }
 
@@ -41,10 +48,10 @@ pub(crate) fn load(
     origin: Origin,
     builtin: Option<Builtin>,
     options: &LoadOptions,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(ReadProgress),
 ) -> Result<Loaded> {
     let mut parts = read(&origin, options, None, progress)?;
-    let fixed = builtin.and_then(class_names);
+    let fixed = builtin.and_then(Builtin::class_names);
     if let Some(path) = &options.test {
         let other = recognise::recognise(path, options)?;
         let known = fixed.as_ref().or(parts.class_names.as_ref());
@@ -71,25 +78,21 @@ pub(crate) fn load(
     found.files = origin.files();
     found.test_set_aside = test.is_some() && !comes_with_test;
     found.notes = notes;
+    found.column_notes = parts.column_notes;
     found.skipped = parts.skipped;
-    let preparation = Preparation {
-        format: origin.format(),
-        class_names: names,
-        row: train.shape().into(),
-        bytes: true,
-        table: None,
-    };
-    Ok(Loaded { train, test, found, preparation, origin })
+    let reading =
+        Reading { format: origin.format(), class_names: names, row: train.shape().into(), bytes: true, table: None };
+    Ok(Loaded { train, test, found, reading, origin })
 }
 
 pub(crate) fn load_with(
     origin: Origin,
-    preparation: &Preparation,
+    reading: &Reading,
     options: &LoadOptions,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(ReadProgress),
 ) -> Result<NewRows> {
-    let shape = Shape::from(preparation.row);
-    let names = &preparation.class_names;
+    let shape = Shape::from(reading.row);
+    let names = &reading.class_names;
     let mut parts = read(&origin, options, Some((shape, Some(names))), progress)?;
     same_shape(&parts.train.path, parts.train.shape, shape)?;
     // Folders that share no name with the classes are not labels: a folder of holiday pictures is one of new pictures.
@@ -101,7 +104,8 @@ pub(crate) fn load_with(
         parts.train.labels.fill(0);
     }
     let data = parts.train.into_dataset(names)?;
-    Ok(NewRows { data, labelled: parts.labelled, skipped: parts.skipped })
+    let labels = data.given().iter().map(|&label| parts.labelled.then_some(label)).collect();
+    Ok(NewRows { data, labels, notes: Vec::new(), skipped: parts.skipped })
 }
 
 /// Keeps the given test part, or takes one out of the rows.
@@ -126,13 +130,13 @@ fn read(
     origin: &Origin,
     options: &LoadOptions,
     like: Option<(Shape, Option<&Vec<String>>)>,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Parts> {
+    progress: &mut dyn FnMut(ReadProgress),
+) -> Result<PictureParts> {
     let shape = like.map(|(shape, _)| shape);
     Ok(match origin {
         Origin::Digits => {
             let (train, test) = digits::read()?;
-            Parts::of(train, Some(test), Some((0..10).map(|digit| digit.to_string()).collect()))
+            PictureParts::of(train, Some(test), Builtin::Digits.class_names())
         }
         Origin::Idx(files) => {
             let pair =
@@ -141,7 +145,7 @@ fn read(
             if let Some(test) = &test {
                 same_shape(&test.path, test.shape, train.shape)?;
             }
-            Parts::of(train, test, None)
+            PictureParts::of(train, test, None)
         }
         Origin::Cifar(files) => {
             let layout = match files.layout {
@@ -153,28 +157,19 @@ fn read(
             let train = cifar::read(open(&files.train)?, layout)?;
             let test = files.test.as_ref().map(|test| cifar::read(vec![Input::open(test)?], layout)).transpose()?;
             let folder = files.train[0].parent().unwrap_or(Path::new(""));
-            Parts::of(train, test, Some(cifar::class_names(folder, layout)))
+            PictureParts::of(train, test, Some(cifar::class_names(folder, layout)))
         }
-        Origin::Folder { root, tiny } => {
-            folder::read(Tree::open(root, folder::wanted)?, *tiny, options, shape, progress)?
-        }
+        Origin::Folder { root, tiny } => from_tree(Tree::open(root, folder::wanted)?, *tiny, options, shape, progress)?,
         Origin::Picture(path) => {
             let file = TreeFile::on_disk(path);
-            let plan = folder::Plan {
-                train: vec![(&file, 0)],
-                test: Vec::new(),
-                class_names: Vec::new(),
-                labelled: false,
-                notes: Vec::new(),
-            };
-            folder::decode(plan, path, Vec::new(), options, shape, progress)?
+            decode(LabelledFiles::unlabelled([&file]), path, Vec::new(), options, shape, progress)?
         }
-        Origin::Parquet { train, test, .. } => parquet::pictures::read(train, test, options, shape, progress)?,
+        Origin::Parquet { train, test, .. } => from_parquet(train, test, options, shape, progress)?,
         Origin::Npy { files, .. } => {
             let array = |path: &PathBuf| npy::read(Input::open(path)?);
             let train = (array(&files.train.0)?, files.train.1.as_ref().map(array).transpose()?);
             let test = files.test.as_ref().map(|(x, y)| Ok::<_, DataError>((array(x)?, array(y)?))).transpose()?;
-            from_arrays(train, test)?
+            from_arrays(train, test, like.is_none())?
         }
         Origin::Npz { path, names, .. } => {
             let mut npz = Npz::open(path)?;
@@ -184,48 +179,95 @@ fn read(
                 Some((x, y)) => Some((npz.array(x)?, npz.array(y)?)),
                 None => None,
             };
-            from_arrays(train, test)?
+            from_arrays(train, test, like.is_none())?
         }
-        Origin::Csv { train, .. } => return Err(DataError::format(train, Place::File, "holds columns, not pictures")),
+        Origin::Csv { train, .. } | Origin::Jsonl { train, .. } => {
+            return Err(DataError::format(train, Place::File, "holds columns, not pictures"));
+        }
     })
 }
 
-/// Pictures and labels from arrays; without labels all are 0.
+/// Pictures and labels from arrays; without labels all are 0. Labels to train on are checked.
 pub(crate) fn from_arrays(
     (features, labels): (npy::Array, Option<npy::Array>),
     test: Option<(npy::Array, npy::Array)>,
-) -> Result<Parts> {
+    training: bool,
+) -> Result<PictureParts> {
     let mut train = arrays::pictures(features)?;
     let rows = train.pixels.len() / train.shape.size().max(1);
     let Some(labels) = labels else {
         train.labels = vec![0; rows];
-        return Ok(Parts { labelled: false, ..Parts::of(train, None, None) });
+        return Ok(PictureParts { labelled: false, ..PictureParts::of(train, None, None) });
     };
-    let (codes, levels) = arrays::labels(&labels, rows)?;
-    let names = arrays::label_pictures(&mut train, &codes, &levels)?;
+    let column = arrays::labels(&labels, rows)?;
+    let column_notes = if training { column.check(&train.path)? } else { Vec::new() };
+    let names = column.classes();
+    train.labels = number(&column, &train.path, &names)?;
     let test = match test {
         None => None,
         Some((features, labels)) => {
             let mut test = arrays::pictures(features)?;
             same_shape(&test.path, test.shape, train.shape)?;
             let rows = test.pixels.len() / test.shape.size().max(1);
-            let (codes, levels) = arrays::labels(&labels, rows)?;
-            let own = arrays::label_pictures(&mut test, &codes, &levels)?;
-            let mut part = Parts::of(test, None, Some(own));
-            align_classes(&mut part, Some(&names))?;
-            Some(part.train)
+            test.labels = number(&arrays::labels(&labels, rows)?, &test.path, &names)?;
+            Some(test)
         }
     };
-    Ok(Parts::of(train, test, Some(names)))
+    Ok(PictureParts { column_notes, ..PictureParts::of(train, test, Some(names)) })
 }
 
-/// The classes of a built-in data set that its files don't name.
-fn class_names(builtin: Builtin) -> Option<Vec<String>> {
-    match builtin {
-        Builtin::Mnist => Some((0..10).map(|digit| digit.to_string()).collect()),
-        Builtin::FashionMnist => Some(CLOTHES.map(String::from).to_vec()),
-        _ => None,
-    }
+/// The number of every picture's class.
+fn number(column: &LabelColumn, path: &Path, names: &[String]) -> Result<Vec<Label>> {
+    column.labels(path, names, &|row| Place::Row(row as u64))
+}
+
+/// Pictures of a folder or archive. `like`: the shape of the training pictures, which these must match.
+pub(crate) fn from_tree(
+    mut tree: Tree,
+    tiny: bool,
+    options: &LoadOptions,
+    like: Option<Shape>,
+    progress: &mut dyn FnMut(ReadProgress),
+) -> Result<PictureParts> {
+    tree.strip_top();
+    let tiny = tiny || tree.file("wnids.txt").is_some();
+    let files = if tiny { folder::tiny_imagenet(&tree)? } else { folder::class_folders(&tree, like.is_some())? };
+    let like = like.or(tiny.then_some(COLOUR));
+    decode(files, &tree.root, tree.refused.clone(), options, like, progress)
+}
+
+/// Pictures and labels of Parquet files.
+fn from_parquet(
+    train: &[PathBuf],
+    test: &[PathBuf],
+    options: &LoadOptions,
+    like: Option<Shape>,
+    progress: &mut dyn FnMut(ReadProgress),
+) -> Result<PictureParts> {
+    let root = &train[0];
+    let label = options.label.as_deref();
+    let train = PictureSplit::read(train, label, like.is_none())?;
+    let test = if test.is_empty() { None } else { Some(PictureSplit::read(test, label, true)?) };
+    let Some(column) = &train.labels else {
+        return decode(LabelledFiles::unlabelled(&train.files), root, Vec::new(), options, like, progress);
+    };
+    let class_names = train.names.clone().unwrap_or_else(|| column.classes());
+    let check = like.is_none() && train.names.is_none();
+    let column_notes = if check { column.check(root)? } else { Vec::new() };
+    let numbered = |split: &PictureSplit| match &split.labels {
+        Some(column) => number(column, root, &class_names),
+        None => Err(DataError::format(root, Place::File, "has no labels")),
+    };
+    let train_labels = numbered(&train)?;
+    let test_labels = test.as_ref().map(numbered).transpose()?;
+    let files = LabelledFiles {
+        train: train.files.iter().zip(train_labels).collect(),
+        test: test.iter().flat_map(|test| &test.files).zip(test_labels.unwrap_or_default()).collect(),
+        class_names,
+        labelled: true,
+        notes: Vec::new(),
+    };
+    Ok(PictureParts { column_notes, ..decode(files, root, Vec::new(), options, like, progress)? })
 }
 
 fn same_shape(path: &Path, got: Shape, expected: Shape) -> Result<()> {
@@ -241,7 +283,7 @@ fn same_shape(path: &Path, got: Shape, expected: Shape) -> Result<()> {
 }
 
 /// Renumbers labels from the part's own class names to the training classes.
-fn align_classes(parts: &mut Parts, known: Option<&Vec<String>>) -> Result<()> {
+fn align_classes(parts: &mut PictureParts, known: Option<&Vec<String>>) -> Result<()> {
     let (Some(known), Some(own)) = (known, &parts.class_names) else { return Ok(()) };
     if own == known {
         return Ok(());

@@ -2,6 +2,7 @@
 
 use crate::error::{DataError, Place, Result};
 use crate::io::unpack::{Budget, Metered};
+use crate::io::utf16::{self, Utf16};
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -87,6 +88,19 @@ impl Input {
             packed: length,
             gzipped: true,
         })
+    }
+
+    /// The same input as UTF-8 text: UTF-16 with a byte-order mark is turned into it on the way.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn text(mut self) -> Result<Self> {
+        let Some(order) = utf16::byte_order(self.peek()?) else { return Ok(self) };
+        // Two bytes become at most three.
+        let longer = |size: u64| size.saturating_add(size / 2);
+        let reader = BufReader::with_capacity(1 << 16, Utf16::new(self.reader, order));
+        let (most, likely, hint) = (longer(self.most), longer(self.likely), longer(self.hint));
+        Ok(Self { reader: Box::new(reader), most, likely, hint, ..self })
     }
 
     /// Whether the file is gzipped.

@@ -5,6 +5,7 @@ mod input;
 mod positioned;
 mod tree;
 pub(crate) mod unpack;
+pub(crate) mod utf16;
 
 pub use input::Input;
 pub(crate) use positioned::read_exact_at;

@@ -2,7 +2,7 @@
 
 use super::parquet_groups::Groups;
 use crate::error::Result;
-use crate::format::npy::{Array, FromNumber, Kind, Stored};
+use crate::format::npy::{Array, ElementKind, FromNumber, Stored};
 use std::borrow::Cow;
 use std::marker::PhantomData;
 use tares_core::estimate::{Number, Probabilities};
@@ -107,10 +107,10 @@ impl<T: Number + FromNumber> Probabilities for FileRows<'_, T> {
     }
 }
 
-fn is_narrow(kind: Kind) -> bool {
+fn is_narrow(kind: ElementKind) -> bool {
     match kind {
-        Kind::Float { size } => size <= 4,
-        Kind::Integer { size, .. } => size <= 2,
+        ElementKind::Float { size } => size <= 4,
+        ElementKind::Integer { size, .. } => size <= 2,
         _ => true,
     }
 }

@@ -24,7 +24,7 @@ pub use read_labels::{read_labels, read_truth};
 pub use source::ProbabilitySource;
 
 use crate::error::{DataError, Place, Result};
-use crate::format::csv::{self, Columns};
+use crate::format::csv::{self, CsvOptions};
 use crate::io::Input;
 use std::path::Path;
 
@@ -56,7 +56,7 @@ impl FileKind {
 
 fn read_csv(path: &Path, header: Option<bool>) -> Result<csv::Csv> {
     let owned = path.to_owned();
-    csv::read(&|| Input::open(&owned), &Columns { header, ..Columns::default() })
+    csv::read(&|| Input::open(&owned), &CsvOptions { header, ..CsvOptions::default() })
 }
 
 /// A number as people write it; nothing where there is none.

@@ -6,7 +6,7 @@ use super::{ClassColumns, FileKind, ProbabilityFile, number_text, read_csv};
 use crate::error::{DataError, Place, Result};
 use crate::format::npy::{Array, Stored};
 use crate::format::npz::Npz;
-use crate::table::columns::{Column, Table, Values};
+use crate::table::columns::{Column, RawTable, Values};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ enum Opened {
     Npy(Stored),
     Npz(Array),
     Parquet(Groups),
-    Csv(Table),
+    Csv(RawTable),
 }
 
 impl ProbabilitySource {
@@ -141,12 +141,12 @@ impl ProbabilitySource {
     }
 }
 
-fn names_of(table: &Table) -> Vec<String> {
+fn names_of(table: &RawTable) -> Vec<String> {
     table.columns.iter().map(|column| column.name.clone()).collect()
 }
 
 /// Whether the only row without a header is one: names of all classes, every one once.
-fn is_header(table: &Table, classes: &[String]) -> bool {
+fn is_header(table: &RawTable, classes: &[String]) -> bool {
     let first = |column: &Column| match &column.values {
         Values::Numbers(cells) => cells.first().map(|&cell| number_text(cell)),
         Values::Text { codes, levels } => codes.first().and_then(|&code| levels.get(code as usize).cloned()),

@@ -3,7 +3,7 @@
 
 use crate::error::{DataError, Result};
 use crate::io::atomic;
-use crate::load::{Progress, Stage};
+use crate::load::{ReadProgress, Stage};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -37,7 +37,7 @@ pub struct Remote<'a> {
 /// No address answers; the connection breaks again and again (what came is kept, the next call goes on); another checksum or
 /// size than promised (what came is thrown away); no space on the disk. A connection that brings no byte for half a minute
 /// counts as broken.
-pub fn download(remote: Remote<'_>, path: &Path, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+pub fn download(remote: Remote<'_>, path: &Path, progress: &mut dyn FnMut(ReadProgress)) -> Result<()> {
     download_within(remote, path, QUIET, progress)
 }
 
@@ -47,7 +47,7 @@ pub fn download_within(
     remote: Remote<'_>,
     path: &Path,
     quiet: Duration,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(ReadProgress),
 ) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|source| DataError::io(folder, "create", source))?;
@@ -131,7 +131,7 @@ fn from_one(
     url: &str,
     remote: Remote<'_>,
     part: &Path,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(ReadProgress),
 ) -> Result<()> {
     let mut outcome = Ok(());
     for attempt in 0..ATTEMPTS {
@@ -160,7 +160,7 @@ fn transfer(
     url: &str,
     remote: Remote<'_>,
     part: &Path,
-    progress: &mut dyn FnMut(Progress),
+    progress: &mut dyn FnMut(ReadProgress),
 ) -> Result<()> {
     let broken = |problem: &str, cause: Box<dyn std::error::Error + Send + Sync>| DataError::Download {
         url: url.into(),
@@ -205,7 +205,7 @@ fn transfer(
     let mut body = response.body_mut().as_reader();
     let mut block = vec![0; 1 << 16];
     loop {
-        progress(Progress { stage: Stage::Download, done: have, total: Some(remote.bytes) });
+        progress(ReadProgress { stage: Stage::Download, done: have, total: Some(remote.bytes) });
         let count = match body.read(&mut block) {
             Ok(0) => break,
             Ok(count) => count,

@@ -8,6 +8,7 @@ use tares_core::{Dataset, Shape};
 /// The format a data set came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Format {
     /// The digits inside the program.
     Digits,
@@ -23,6 +24,8 @@ pub enum Format {
     TinyImageNet,
     /// Comma- or tab-separated text.
     Csv,
+    /// Text with one JSON object per line.
+    Jsonl,
     /// Parquet with columns of numbers and text.
     Parquet,
     /// Parquet with one picture per row.
@@ -43,6 +46,7 @@ impl fmt::Display for Format {
             Self::Folder => "folder of class folders",
             Self::TinyImageNet => "Tiny-ImageNet folder",
             Self::Csv => "CSV",
+            Self::Jsonl => "JSON Lines",
             Self::Parquet => "Parquet table",
             Self::ParquetImages => "Parquet pictures",
             Self::Npy => "NPY",
@@ -53,6 +57,7 @@ impl fmt::Display for Format {
 
 /// What was found at a source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Found {
     /// The format, recognised by content.
     pub format: Format,
@@ -73,6 +78,9 @@ pub struct Found {
     pub columns: Vec<ColumnFound>,
     /// What a careful person should know: how missing values were filled, where the test rows come from, …
     pub notes: Vec<String>,
+    /// One sentence for every column that is not used as it stands: left out, or its cells read in a way that was guessed;
+    /// and for a label column that should be looked at.
+    pub column_notes: Vec<String>,
     /// Files left out because they could not be read.
     #[serde(serialize_with = "as_texts")]
     pub skipped: Vec<(PathBuf, String)>,
@@ -132,6 +140,7 @@ impl Found {
             },
             columns: Vec::new(),
             notes: Vec::new(),
+            column_notes: Vec::new(),
             skipped: Vec::new(),
         }
     }
@@ -169,7 +178,7 @@ impl fmt::Display for Found {
                 writeln!(f, "  … and {} more", self.columns.len() - 40)?;
             }
         }
-        self.notes.iter().try_for_each(|note| writeln!(f, "note     {note}"))?;
+        self.column_notes.iter().chain(&self.notes).try_for_each(|note| writeln!(f, "note     {note}"))?;
         if !self.skipped.is_empty() {
             writeln!(f, "skipped  {} unreadable file(s)", self.skipped.len())?;
             self.skipped.iter().try_for_each(|(path, why)| writeln!(f, "  {}: {why}", path.display()))?;

@@ -2,9 +2,7 @@
 //! data packages. In each, the files may be plain or gzipped, directly inside or in a folder with one of the usual names.
 
 use crate::error::{DataError, Result};
-use crate::format::cifar::{self, Layout};
-use crate::format::idx;
-use crate::source::Builtin;
+use crate::source::{Builtin, recognise};
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +17,7 @@ pub fn locate(builtin: Builtin, data_dir: Option<&Path>) -> Result<Option<PathBu
         let source = std::io::Error::from(std::io::ErrorKind::NotFound);
         return Err(DataError::io(folder, "open the data folder", source));
     }
-    Ok(places(builtin, data_dir).into_iter().find(|folder| holds(builtin, folder)))
+    Ok(places(builtin, data_dir).into_iter().find(|folder| recognise::builtin(builtin, folder).is_ok()))
 }
 
 /// Every folder that is looked at, in order.
@@ -30,7 +28,7 @@ pub fn places(builtin: Builtin, data_dir: Option<&Path>) -> Vec<PathBuf> {
         cache_dir(),
         Some(PathBuf::from("/usr/share/datasets")),
     ];
-    let inside = |root: PathBuf| folder_names(builtin).iter().map(move |name| root.join(name)).collect::<Vec<_>>();
+    let inside = |root: PathBuf| builtin.folders().iter().map(move |name| root.join(name)).collect::<Vec<_>>();
     roots.into_iter().flatten().flat_map(inside).collect()
 }
 
@@ -50,17 +48,6 @@ pub fn cache_dir() -> Option<PathBuf> {
     Some(user?.join("tares"))
 }
 
-/// Whether a folder holds (some of) the data set.
-fn holds(builtin: Builtin, folder: &Path) -> bool {
-    match builtin {
-        Builtin::Digits => false,
-        Builtin::Mnist | Builtin::FashionMnist => idx::find(folder).is_some(),
-        Builtin::Cifar10 => cifar::find(folder).is_some_and(|files| files.layout == Layout::Ten),
-        Builtin::Cifar100 => cifar::find(folder).is_some_and(|files| files.layout != Layout::Ten),
-        Builtin::TinyImageNet => tiny_imagenet(folder).is_some(),
-    }
-}
-
 /// The Tiny-ImageNet folder or archive inside a folder.
 pub(crate) fn tiny_imagenet(folder: &Path) -> Option<PathBuf> {
     let unpacked = [folder.to_owned(), folder.join("tiny-imagenet-200")];
@@ -78,16 +65,4 @@ pub(crate) fn tiny_imagenet(folder: &Path) -> Option<PathBuf> {
         .collect();
     archives.sort();
     archives.into_iter().next()
-}
-
-/// The names the data set's folder usually has, here and in other tools.
-fn folder_names(builtin: Builtin) -> &'static [&'static str] {
-    match builtin {
-        Builtin::Digits => &[],
-        Builtin::Mnist => &["mnist", "MNIST/raw", "MNIST"],
-        Builtin::FashionMnist => &["fashion-mnist", "FashionMNIST/raw", "fashion_mnist"],
-        Builtin::Cifar10 => &["cifar-10", "cifar10", "cifar-10-batches-bin"],
-        Builtin::Cifar100 => &["cifar-100", "cifar100", "cifar-100-binary"],
-        Builtin::TinyImageNet => &["tiny-imagenet", "tiny-imagenet-200", ""],
-    }
 }

@@ -11,11 +11,18 @@ pub enum Origin {
     /// Inside the program.
     Digits,
     /// IDX files.
-    Idx(idx::Files),
+    Idx(idx::IdxFiles),
     /// CIFAR files.
-    Cifar(cifar::Files),
+    Cifar(cifar::CifarFiles),
     /// CSV files.
     Csv {
+        /// To train on.
+        train: PathBuf,
+        /// To test on.
+        test: Option<PathBuf>,
+    },
+    /// JSON Lines files.
+    Jsonl {
         /// To train on.
         train: PathBuf,
         /// To test on.
@@ -40,7 +47,7 @@ pub enum Origin {
     /// NPY files.
     Npy {
         /// The files.
-        files: arrays::Files,
+        files: arrays::ArrayFiles,
         /// Whether rows are pictures.
         pictures: bool,
     },
@@ -49,7 +56,7 @@ pub enum Origin {
         /// The file.
         path: PathBuf,
         /// The arrays.
-        names: npz::Names,
+        names: npz::ArrayNames,
         /// Whether rows are pictures.
         pictures: bool,
     },
@@ -66,6 +73,7 @@ impl Origin {
             Self::Cifar(files) if files.layout == cifar::Layout::Ten => Format::Cifar10,
             Self::Cifar(_) => Format::Cifar100,
             Self::Csv { .. } => Format::Csv,
+            Self::Jsonl { .. } => Format::Jsonl,
             Self::Folder { tiny: true, .. } => Format::TinyImageNet,
             Self::Folder { .. } | Self::Picture(_) => Format::Folder,
             Self::Parquet { pictures: true, .. } => Format::ParquetImages,
@@ -78,7 +86,7 @@ impl Origin {
     /// Whether rows are cells of columns (and not pictures).
     pub fn is_table(&self) -> bool {
         match self {
-            Self::Csv { .. } => true,
+            Self::Csv { .. } | Self::Jsonl { .. } => true,
             Self::Parquet { pictures, .. } | Self::Npy { pictures, .. } | Self::Npz { pictures, .. } => !pictures,
             _ => false,
         }
@@ -90,7 +98,7 @@ impl Origin {
             Self::Digits => Path::new("digits"),
             Self::Idx(files) => &files.train.0,
             Self::Cifar(files) => &files.train[0],
-            Self::Csv { train, .. } => train,
+            Self::Csv { train, .. } | Self::Jsonl { train, .. } => train,
             Self::Folder { root: path, .. } | Self::Npz { path, .. } | Self::Picture(path) => path,
             Self::Parquet { train, .. } => &train[0],
             Self::Npy { files, .. } => &files.train.0,
@@ -107,7 +115,9 @@ impl Origin {
                 .flat_map(|(x, y)| [x.clone(), y.clone()])
                 .collect(),
             Self::Cifar(files) => files.train.iter().chain(&files.test).cloned().collect(),
-            Self::Csv { train, test } => [train].into_iter().chain(test).cloned().collect(),
+            Self::Csv { train, test } | Self::Jsonl { train, test } => {
+                [train].into_iter().chain(test).cloned().collect()
+            }
             Self::Folder { root: path, .. } | Self::Npz { path, .. } | Self::Picture(path) => vec![path.clone()],
             Self::Parquet { train, test, .. } => train.iter().chain(test).cloned().collect(),
             Self::Npy { files, .. } => {

@@ -1,10 +1,11 @@
 //! Path → format, by content (magic numbers, record sizes, file names inside a folder) before extension.
 
 use crate::error::{DataError, Place, Result};
+use crate::format::cifar::Layout;
 use crate::format::npz::Npz;
 use crate::format::parquet::{ParquetFile, pictures};
-use crate::format::{arrays, cifar, idx, image, npy};
-use crate::io::Input;
+use crate::format::{arrays, cifar, idx, image, jsonl, npy};
+use crate::io::{Input, utf16};
 use crate::load::LoadOptions;
 use crate::source::Builtin;
 use crate::source::Origin;
@@ -37,7 +38,10 @@ pub(crate) fn builtin(builtin: Builtin, folder: &Path) -> Result<Origin> {
     let found = match builtin {
         Builtin::Digits => Some(Origin::Digits),
         Builtin::Mnist | Builtin::FashionMnist => idx::find(folder).map(Origin::Idx),
-        Builtin::Cifar10 | Builtin::Cifar100 => cifar::find(folder).map(Origin::Cifar),
+        Builtin::Cifar10 | Builtin::Cifar100 => {
+            let ten = builtin == Builtin::Cifar10;
+            cifar::find(folder).filter(|files| (files.layout == Layout::Ten) == ten).map(Origin::Cifar)
+        }
         Builtin::TinyImageNet => locate::tiny_imagenet(folder).map(|root| Origin::Folder { root, tiny: true }),
     };
     found.ok_or_else(|| DataError::format(folder, Place::File, format!("does not hold {builtin}")))
@@ -53,6 +57,10 @@ fn folder(path: &Path) -> Result<Origin> {
     if let Some(train) = one_of(path, &["train.csv", "train.csv.gz", "train.tsv", "train.tsv.gz"]) {
         let test = one_of(path, &["test.csv", "test.csv.gz", "test.tsv", "test.tsv.gz", "val.csv", "val.tsv"]);
         return Ok(Origin::Csv { train, test });
+    }
+    if let Some(train) = one_of(path, &["train.jsonl", "train.jsonl.gz"]) {
+        let test = one_of(path, &["test.jsonl", "test.jsonl.gz", "val.jsonl", "val.jsonl.gz"]);
+        return Ok(Origin::Jsonl { train, test });
     }
     if let Some(root) = locate::tiny_imagenet(path) {
         return Ok(Origin::Folder { root, tiny: true });
@@ -107,16 +115,16 @@ fn file(path: &Path, options: &LoadOptions, labelled: bool) -> Result<Origin> {
             let problem = "is IDX, but the file that belongs to it (…images… / …labels…) is not next to it";
             return Err(DataError::format(path, Place::File, problem));
         };
-        return Ok(Origin::Idx(idx::Files { train, test: None }));
+        return Ok(Origin::Idx(idx::IdxFiles { train, test: None }));
     }
     if head.starts_with(b"\x93NUMPY") {
         let header = npy::read_header(&mut input)?.0;
-        let labels = options.labels.clone().or_else(|| arrays::labels_of(path));
+        let labels = options.labels_file.clone().or_else(|| arrays::labels_of(path));
         if labelled && labels.is_none() {
             let problem = "holds features; say where their labels are (option labels)";
             return Err(DataError::format(path, Place::File, problem));
         }
-        let files = arrays::Files { train: (path.into(), labels), test: None };
+        let files = arrays::ArrayFiles { train: (path.into(), labels), test: None };
         return Ok(Origin::Npy { files, pictures: arrays::is_pictures(&header) });
     }
     if head.starts_with(b"PK") {
@@ -132,14 +140,29 @@ fn file(path: &Path, options: &LoadOptions, labelled: bool) -> Result<Origin> {
     if !labelled && image::dimensions(head).is_ok() {
         return Ok(Origin::Picture(path.into()));
     }
-    if is_text(head) {
-        return Ok(Origin::Csv { train: path.into(), test: None });
+    if utf16::byte_order(head).is_some() || is_text(head) {
+        return text(path, input);
     }
     if let Some(layout) = cifar::layout_of(path) {
-        return Ok(Origin::Cifar(cifar::Files { layout, train: vec![path.into()], test: None }));
+        return Ok(Origin::Cifar(cifar::CifarFiles { layout, train: vec![path.into()], test: None }));
     }
-    let problem = "is of no format this program knows (IDX, CIFAR, CSV, TSV, Parquet, NPY, NPZ, pictures)";
+    let problem = "is of no format this program knows (IDX, CIFAR, CSV, TSV, JSON Lines, Parquet, NPY, NPZ, pictures)";
     Err(DataError::format(path, Place::File, problem))
+}
+
+/// Text is JSON Lines if its first line is an object, else CSV.
+fn text(path: &Path, input: Input) -> Result<Origin> {
+    let mut input = input.text()?;
+    let head = input.peek()?;
+    if jsonl::is_jsonl(head) {
+        return Ok(Origin::Jsonl { train: path.into(), test: None });
+    }
+    if jsonl::is_other_json(head) {
+        let problem = "is JSON, but not one object per line: save it as JSON Lines \
+                       (pandas: to_json(path, orient=\"records\", lines=True))";
+        return Err(DataError::format(path, Place::File, problem));
+    }
+    Ok(Origin::Csv { train: path.into(), test: None })
 }
 
 /// A zip archive is NPZ if it holds arrays, else pictures.

@@ -1,35 +1,63 @@
-//! [`Table`]: columns of numbers and text as CSV, Parquet and NPY give them, before they become features.
+//! [`RawTable`]: columns of numbers and text as CSV, Parquet and NPY give them, before they become features.
 
 use crate::error::{DataError, Place, Result};
+use crate::table::Notation;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use tares_core::{Error, Label};
+use tares_core::Error;
 
 /// A code for "no value" in a text column.
 pub(crate) const MISSING: u32 = u32::MAX;
 
-/// Spellings of "no value", besides the empty cell. Spaces around a cell don't count.
-pub const MISSING_WORDS: [&str; 9] = ["NA", "N/A", "NaN", "nan", "null", "NULL", "None", "none", "?"];
+/// Spellings of "no value", besides the empty cell: those of pandas, R and SQL, and the errors a spreadsheet leaves behind.
+/// Spaces around a cell don't count.
+pub const MISSING_WORDS: [&str; 25] = [
+    "NA", "N/A", "n/a", "<NA>", "#N/A", "#NA", "#N/A N/A", "NaN", "nan", "-nan", "-NaN", "null", "NULL", "Null",
+    "None", "none", "?", "1.#QNAN", "-1.#IND", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!",
+];
+
+/// No word of [`MISSING_WORDS`] is longer.
+const LONGEST_WORD: usize = 8;
 
 /// Names that mark the label column when nobody says which it is.
 pub const LABEL_NAMES: [&str; 6] = ["label", "labels", "class", "target", "category", "y"];
 
 /// True if a cell holds no value.
 pub(crate) fn is_missing(cell: &str) -> bool {
-    cell.is_empty() || (cell.len() <= 4 && MISSING_WORDS.contains(&cell))
+    cell.is_empty() || (cell.len() <= LONGEST_WORD && MISSING_WORDS.contains(&cell))
 }
 
-/// Columns of equal length.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+/// Columns of equal length, as a file has them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RawTable {
     /// The file, for messages.
     pub path: PathBuf,
     /// The columns, in the file's order.
     pub columns: Vec<Column>,
     /// The rows.
     pub rows: usize,
-    /// The line of the file on which the data begin, if it has lines.
-    pub first_line: Option<u64>,
+    /// The line on which each row begins, if the file has lines.
+    pub lines: Option<Lines>,
+    /// Columns that cannot become features.
+    pub left_out: Vec<LeftOut>,
+    /// A sentence for every column that is not read as it stands.
+    pub notes: Vec<String>,
+}
+
+/// A column that is not used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its name.
+    pub name: String,
+    /// The reason, as in `holds lists`.
+    pub why: String,
+}
+
+impl LeftOut {
+    /// The column and the reason in one sentence.
+    pub(crate) fn sentence(&self) -> String {
+        format!("column \"{}\" is left out ({})", self.name, self.why)
+    }
 }
 
 /// One column.
@@ -39,6 +67,53 @@ pub struct Column {
     pub name: String,
     /// Its cells.
     pub values: Values,
+    /// How its numbers were written.
+    pub notation: Notation,
+    /// Whether the file gave it no name, so that it is called by its number.
+    pub unnamed: bool,
+}
+
+impl Column {
+    /// A column whose cells are taken as they stand.
+    pub fn new(name: impl Into<String>, values: Values) -> Self {
+        Self { name: name.into(), values, notation: Notation::default(), unnamed: false }
+    }
+}
+
+/// What a column held where the rules were fitted, so that other rows are read alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Numbers, written so.
+    Number(Notation),
+    /// Text.
+    Text,
+}
+
+/// The line of a text file on which each row begins. Only the rows are kept that don't begin on the line after the row before
+/// them: quoted line ends and blank lines are rare.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    jumps: Vec<(usize, u64)>,
+    rows: usize,
+    expected: u64,
+}
+
+impl Lines {
+    /// Adds the next row.
+    pub(crate) fn push(&mut self, line: u64) {
+        if line != self.expected {
+            self.jumps.push((self.rows, line));
+        }
+        (self.rows, self.expected) = (self.rows + 1, line + 1);
+    }
+
+    /// The line on which a row begins, counted from 1.
+    pub fn of(&self, row: usize) -> u64 {
+        match self.jumps[..self.jumps.partition_point(|(start, _)| *start <= row)].last() {
+            Some((start, line)) => line + (row - start) as u64,
+            None => row as u64,
+        }
+    }
 }
 
 /// The cells of a column.
@@ -89,6 +164,12 @@ pub(crate) struct Dictionary {
 }
 
 impl Dictionary {
+    /// Cells that were put into codes before.
+    pub fn from_parts(codes: Vec<u32>, levels: Vec<String>) -> Self {
+        let seen = levels.iter().enumerate().map(|(code, level)| (level.clone(), code as u32)).collect();
+        Self { codes, levels, seen }
+    }
+
     pub fn push(&mut self, cell: &str) {
         let code = match self.seen.get(cell) {
             Some(&code) => code,
@@ -106,6 +187,14 @@ impl Dictionary {
         self.codes.push(MISSING);
     }
 
+    pub fn codes(&self) -> &[u32] {
+        &self.codes
+    }
+
+    pub fn levels(&self) -> &[String] {
+        &self.levels
+    }
+
     pub fn into_parts(self) -> (Vec<u32>, Vec<String>) {
         (self.codes, self.levels)
     }
@@ -115,7 +204,7 @@ impl Dictionary {
     }
 }
 
-impl Table {
+impl RawTable {
     /// The position of a column by name or, as `#3`, by number from 1.
     ///
     /// # Errors
@@ -153,32 +242,21 @@ impl Table {
         Ok(self.columns.remove(position).values.into_text())
     }
 
-    /// The place of a row in the file, as exactly as it is known.
-    pub(crate) fn place(&self, row: usize) -> Place {
-        match self.first_line {
-            Some(first) => Place::Line(first + row as u64),
-            None => Place::Row(row as u64),
-        }
+    /// What every column holds.
+    pub(crate) fn kinds(&self) -> HashMap<String, ColumnKind> {
+        let kind = |column: &Column| match column.values {
+            Values::Numbers(_) => ColumnKind::Number(column.notation.clone()),
+            Values::Text { .. } => ColumnKind::Text,
+        };
+        self.columns.iter().map(|column| (column.name.clone(), kind(column))).collect()
     }
 
-    /// The label of every row by the classes of `class_names`.
-    pub(crate) fn labels(&self, codes: &[u32], levels: &[String], class_names: &[String]) -> Result<Vec<Label>> {
-        let class: HashMap<&str, Label> =
-            class_names.iter().enumerate().map(|(class, name)| (name.as_str(), class as Label)).collect();
-        let label_of: Vec<Option<Label>> = levels.iter().map(|level| class.get(level.as_str()).copied()).collect();
-        let label = |(row, &code): (usize, &u32)| {
-            if code == MISSING {
-                let others = codes.iter().filter(|&&code| code == MISSING).count() - 1;
-                let problem = format!("has no label ({others} more rows have none): label it or remove it");
-                return Err(DataError::format(&self.path, self.place(row), problem));
-            }
-            label_of[code as usize].ok_or_else(|| {
-                let classes = class_names.len();
-                let problem = format!("label \"{}\" is not one of the {classes} classes", levels[code as usize]);
-                DataError::format(&self.path, self.place(row), problem)
-            })
-        };
-        codes.iter().enumerate().map(label).collect()
+    /// The place of a row in the file, as exactly as it is known.
+    pub(crate) fn place(&self, row: usize) -> Place {
+        match &self.lines {
+            Some(lines) => Place::Line(lines.of(row)),
+            None => Place::Row(row as u64),
+        }
     }
 }
 
@@ -215,30 +293,23 @@ pub(crate) fn label_position(names: &[&str], wanted: Option<&str>, header: bool)
     }))
 }
 
-/// The classes of a label column: whole numbers in order of size, anything else in alphabetical order.
-pub(crate) fn classes(codes: &[u32], levels: &[String]) -> Vec<String> {
-    let mut used = vec![false; levels.len()];
-    codes.iter().filter(|&&code| code != MISSING).for_each(|&code| used[code as usize] = true);
-    let mut names: Vec<String> =
-        levels.iter().zip(used).filter(|(_, used)| *used).map(|(level, _)| level.clone()).collect();
-    names.sort_by(|a, b| match (a.parse::<i64>(), b.parse::<i64>()) {
-        (Ok(x), Ok(y)) => x.cmp(&y).then_with(|| a.cmp(b)),
-        (Ok(_), Err(_)) => std::cmp::Ordering::Less,
-        (Err(_), Ok(_)) => std::cmp::Ordering::Greater,
-        (Err(_), Err(_)) => a.cmp(b),
-    });
-    names
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn classes_are_ordered_as_numbers_or_as_words() {
-        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        assert_eq!(classes(&[0, 1, 2], &owned(&["10", "9", "-1"])), owned(&["-1", "9", "10"]));
-        assert_eq!(classes(&[0, 1, MISSING], &owned(&["dog", "cat", "never used"])), owned(&["cat", "dog"]));
+    fn lines_are_exact_after_quoted_line_ends_and_blank_lines() {
+        let mut lines = Lines::default();
+        let expected = [2, 3, 7, 8, 10, 11];
+        expected.iter().for_each(|&line| lines.push(line));
+        assert_eq!((0..6).map(|row| lines.of(row)).collect::<Vec<_>>(), expected);
+        assert_eq!(lines.jumps.len(), 3);
+    }
+
+    #[test]
+    fn no_missing_word_is_longer_than_the_quick_check_allows() {
+        assert!(MISSING_WORDS.iter().all(|word| is_missing(word)));
+        assert!(!is_missing("nothing here"));
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! Tables: columns of any format → rules fitted on the training rows → rows of features.
 
 pub(crate) mod columns;
+mod index;
+pub(crate) mod labels;
+pub(crate) mod number;
 pub(crate) mod rows;
 pub(crate) mod rules;
 
-pub use columns::{Column, LABEL_NAMES, MISSING_WORDS, Table, Values};
+pub use columns::{Column, ColumnKind, LABEL_NAMES, LeftOut, Lines, MISSING_WORDS, RawTable, Values};
+pub use number::{DecimalMark, Notation};

@@ -1,86 +1,105 @@
 //! From tables, whatever the format, to training and test rows.
 
 use crate::error::{DataError, Place, Result};
-use crate::format::csv::{self, Columns};
+use crate::format::csv::{self, CsvOptions};
 use crate::format::npz::Npz;
 use crate::format::parquet::{self, ParquetFile};
-use crate::format::{arrays, npy};
+use crate::format::{arrays, jsonl, npy};
 use crate::io::Input;
 use crate::load::{LoadOptions, Loaded, NewRows};
-use crate::source::Origin;
-use crate::source::recognise;
-use crate::source::{Format, Found};
-use crate::table::columns::{self, MISSING, Table};
-use crate::table::rules::{Preparation, RowShape, TableRules};
+use crate::reading::{Reading, RowShape};
+use crate::source::{Format, Found, Origin, recognise};
+use crate::table::columns::{ColumnKind, MISSING, RawTable, Values, label_position};
+use crate::table::index;
+use crate::table::labels::LabelColumn;
+use crate::table::rules::TableRules;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use tares_core::{Dataset, Error, Shape};
+use tares_core::{Dataset, Label, Shape, stratified_split};
 
 /// A table with its special columns taken out.
-pub(crate) struct Part {
-    pub table: Table,
-    /// The label of each row: codes and levels.
-    pub label: Option<(String, Vec<u32>, Vec<String>)>,
-    /// The name of each row.
+pub(crate) struct TablePart {
+    pub table: RawTable,
+    pub label: Option<LabelColumn>,
+    /// The name of the id column, and of each row.
     pub ids: Option<(String, Vec<String>)>,
     pub header: bool,
+    /// The character between the cells (CSV).
+    pub delimiter: Option<u8>,
 }
 
 /// Training rows and the test rows that came with them.
-pub(crate) struct Parts {
-    pub train: Part,
-    pub test: Option<Part>,
+pub(crate) struct TableParts {
+    pub train: TablePart,
+    pub test: Option<TablePart>,
+}
+
+/// Which columns are special, and what is known about the others.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    label: Option<&'a str>,
+    id: Option<&'a str>,
+    header: Option<bool>,
+    /// False for rows to predict, which need neither labels nor names.
+    label_needed: bool,
+    known: &'a HashMap<String, ColumnKind>,
 }
 
 pub(crate) fn load(origin: Origin, options: &LoadOptions) -> Result<Loaded> {
-    let parts = read(&origin, options, true)?;
+    let nothing = HashMap::new();
+    let wanted = Wanted {
+        label: options.label.as_deref(),
+        id: options.id_column.as_deref(),
+        header: options.header,
+        label_needed: true,
+        known: &nothing,
+    };
+    let parts = read(&origin, wanted)?;
     assemble(parts, origin, options)
 }
 
 /// From tables to data sets: classes, split, rules fitted on the training rows, features.
-pub(crate) fn assemble(parts: Parts, origin: Origin, options: &LoadOptions) -> Result<Loaded> {
-    let Parts { train, mut test } = parts;
+pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions) -> Result<Loaded> {
+    let TableParts { mut train, mut test } = parts;
     let path = train.table.path.clone();
-    let Some((label_name, codes, levels)) = &train.label else {
-        return Err(DataError::format(&path, Place::File, "has no labels"));
-    };
-    let names = columns::classes(codes, levels);
-    check_classes(&path, label_name, names.len(), codes.len())?;
-    let labels = train.table.labels(codes, levels, &names)?;
+    let label = train.labels()?.clone();
+    let label_notes = label.check(&path)?;
+    let names = label.classes();
+    let labels = train.numbered(&names)?;
     if let Some(path) = &options.test {
-        let other = recognise::recognise(path, options)?;
-        let with_label = LoadOptions { label: Some(label_name.clone()), ..options.clone() };
-        test = Some(read(&other, &with_label, true)?.train);
+        let known = train.table.kinds();
+        let wanted = Wanted {
+            label: Some(&label.name),
+            id: options.id_column.as_deref(),
+            header: options.header,
+            label_needed: true,
+            known: &known,
+        };
+        test = Some(read(&recognise::recognise(path, options)?, wanted)?.train);
     }
+    index::take_out(&mut train.table);
 
     // Which rows are for training must be known before the rules are fitted on them.
     let content = |source| DataError::content(&path, source);
     let mut notes = Vec::new();
-    let rows = Dataset::new(vec![0u8; labels.len()], Shape::Flat(1), labels.clone(), names.clone()).map_err(content)?;
-    let split = if test.is_none() && options.test_fraction != 0.0 {
+    let all: Vec<usize> = (0..labels.len()).collect();
+    let (fitted_on, held_out) = if test.is_none() && options.test_fraction != 0.0 {
         let (fraction, seed) = (options.test_fraction, options.seed);
-        let (train, test) = rows.split(fraction, seed).map_err(content)?;
         notes.push(format!("no test part came with the data: {fraction} of every class was set aside (seed {seed})"));
-        let stored = |part: &Dataset| (0..part.len()).map(|index| part.stored(index)).collect::<Vec<_>>();
-        Some((stored(&train), stored(&test)))
+        let (train, test) = stratified_split(&labels, names.len(), fraction, seed).map_err(content)?;
+        (train, Some(test))
     } else {
-        None
-    };
-    let all: Vec<usize>;
-    let fitted_on = match &split {
-        Some((train, _)) => train,
-        None => {
-            all = (0..labels.len()).collect();
-            &all
-        }
+        (all, None)
     };
     let rules = TableRules {
-        label: Some(label_name.clone()),
+        label: Some(label.name.clone()),
         id: train.ids.as_ref().map(|(name, _)| name.clone()),
         header: train.header,
-        columns: TableRules::fit(&train.table, fitted_on, options.standardise)?,
+        delimiter: train.delimiter.map(char::from),
+        columns: TableRules::fit(&train.table, &fitted_on, options.standardise)?,
     };
     if !train.header && origin.format() == Format::Csv {
-        notes.push(format!("no header: columns are numbered, the labels are {label_name}"));
+        notes.push(format!("no header: columns are numbered, the labels are {}", label.name));
     }
     if train.table.columns.iter().any(|column| column.values.missing() > 0) {
         notes
@@ -88,109 +107,117 @@ pub(crate) fn assemble(parts: Parts, origin: Origin, options: &LoadOptions) -> R
     }
 
     let columns = rules.found(&train.table);
-    let data = dataset(&rules, &train, labels, &names)?;
-    let test = match (test, &split) {
-        (Some(part), _) => Some(labelled(&rules, &part, &names)?),
-        (None, Some((_, test))) => Some(data.subset(test).map_err(content)?),
-        (None, None) => None,
-    };
-    let data = match &split {
-        Some((train, _)) => data.subset(train).map_err(content)?,
-        None => data,
+    let column_notes = rules.notes(&train.table).into_iter().chain(label_notes).collect();
+    let set_aside = held_out.is_some();
+    let data = train.dataset(&rules, labels, &names)?;
+    let (data, test) = match (test, held_out) {
+        (Some(part), _) => {
+            let labels = part.numbered(&names)?;
+            (data, Some(part.dataset(&rules, labels, &names)?))
+        }
+        (None, Some(held_out)) => {
+            let test = data.subset(&held_out).map_err(content)?;
+            (data.subset(&fitted_on).map_err(content)?, Some(test))
+        }
+        (None, None) => (data, None),
     };
     let mut found = Found::new(origin.format(), &data, test.as_ref());
     found.files = origin.files();
-    found.test_set_aside = split.is_some();
+    found.test_set_aside = set_aside;
     found.columns = columns;
     found.notes = notes;
+    found.column_notes = column_notes;
     let row = RowShape::Flat(rules.width());
-    let preparation =
-        Preparation { format: origin.format(), class_names: names, row, bytes: false, table: Some(rules) };
-    Ok(Loaded { train: data, test, found, preparation, origin })
+    let reading = Reading { format: origin.format(), class_names: names, row, bytes: false, table: Some(rules) };
+    Ok(Loaded { train: data, test, found, reading, origin })
 }
 
 pub(crate) fn load_with(
     origin: Origin,
-    preparation: &Preparation,
+    reading: &Reading,
     rules: &TableRules,
     options: &LoadOptions,
 ) -> Result<NewRows> {
-    let options = LoadOptions {
-        label: options.label.clone().or_else(|| rules.label.clone()),
-        id_column: options.id_column.clone().or_else(|| rules.id.clone()),
+    let wanted = Wanted {
+        label: options.label.as_deref().or(rules.label.as_deref()),
+        id: options.id_column.as_deref().or(rules.id.as_deref()),
         header: options.header.or(Some(rules.header)),
-        ..options.clone()
+        label_needed: false,
+        known: &rules.kinds(),
     };
-    let part = read(&origin, &options, false)?.train;
-    let names = &preparation.class_names;
-    let has_labels = part.label.as_ref().is_some_and(|(_, codes, _)| codes.iter().any(|&code| code != MISSING));
-    let data = if has_labels {
-        labelled(rules, &part, names)?
-    } else {
-        let rows = part.table.rows;
-        dataset(rules, &part, vec![0; rows], names)?
+    let part = read(&origin, wanted)?.train;
+    let names = &reading.class_names;
+    let rows = part.table.rows;
+    let labels = match &part.label {
+        Some(column) => column.labels_if_any(&part.table.path, names, &|row| part.table.place(row))?,
+        None => vec![None; rows],
     };
-    Ok(NewRows { data, labelled: has_labels, skipped: Vec::new() })
+    let numbered = labels.iter().map(|label| label.unwrap_or(0)).collect();
+    let data = part.dataset(rules, numbered, names)?;
+    Ok(NewRows { data, labels, notes: unknown_columns(rules, &part.table), skipped: Vec::new() })
 }
 
-fn labelled(rules: &TableRules, part: &Part, names: &[String]) -> Result<Dataset> {
-    let Some((_, codes, levels)) = &part.label else {
-        return Err(DataError::format(&part.table.path, Place::File, "has no labels"));
-    };
-    dataset(rules, part, part.table.labels(codes, levels, names)?, names)
+/// A sentence for every column of new rows that training did not have.
+fn unknown_columns(rules: &TableRules, table: &RawTable) -> Vec<String> {
+    let known = |name: &str| rules.columns.iter().any(|column| column.name == name);
+    let index = |name: &str| name.starts_with("Unnamed: ") || name.starts_with("__index_level_");
+    let unknown = table.columns.iter().filter(|column| !known(&column.name) && !column.unnamed && !index(&column.name));
+    unknown.map(|column| format!("column \"{}\" was not in the training data and is ignored", column.name)).collect()
 }
 
-fn dataset(rules: &TableRules, part: &Part, labels: Vec<u32>, names: &[String]) -> Result<Dataset> {
-    let features = rules.features(&part.table)?;
-    let make = || {
-        let data = Dataset::new(features, Shape::Flat(rules.width()), labels, names.iter().cloned())?;
-        match &part.ids {
-            Some((_, ids)) => data.with_ids(ids.clone()),
-            None => Ok(data),
-        }
-    };
-    make().map_err(|source| DataError::content(&part.table.path, source))
+impl TablePart {
+    fn labels(&self) -> Result<&LabelColumn> {
+        self.label.as_ref().ok_or_else(|| DataError::format(&self.table.path, Place::File, "has no labels"))
+    }
+
+    /// The number of every row's class.
+    fn numbered(&self, names: &[String]) -> Result<Vec<Label>> {
+        self.labels()?.labels(&self.table.path, names, &|row| self.table.place(row))
+    }
+
+    fn dataset(&self, rules: &TableRules, labels: Vec<Label>, names: &[String]) -> Result<Dataset> {
+        let features = rules.features(&self.table)?;
+        let make = || {
+            let data = Dataset::new(features, Shape::Flat(rules.width()), labels, names.iter().cloned())?;
+            match &self.ids {
+                Some((_, ids)) => data.with_ids(ids.clone()),
+                None => Ok(data),
+            }
+        };
+        make().map_err(|source| DataError::content(&self.table.path, source))
+    }
+
+    /// Takes label and id columns out of a table.
+    pub fn of(mut table: RawTable, label: Option<String>, id: Option<String>) -> Result<Self> {
+        let ids = id.map(|id| take_ids(&mut table, id)).transpose()?;
+        let label = match label {
+            Some(name) => {
+                let (codes, levels) = table.take_text(&name)?;
+                Some(LabelColumn { name, codes, levels })
+            }
+            None => None,
+        };
+        Ok(Self { table, label, ids, header: true, delimiter: None })
+    }
 }
 
-/// A column with nearly as many values as rows is a number or a name, not a class.
-fn check_classes(path: &Path, label: &str, classes: usize, rows: usize) -> Result<()> {
-    let what = || format!("classes of label column \"{label}\"");
-    let error = match classes {
-        0 | 1 => Error::value(what(), "at least 2", classes),
-        _ if rows >= 20 && classes * 2 > rows => {
-            Error::value(what(), "fewer than half of the rows (is it the label?)", format!("{classes} in {rows} rows"))
-        }
-        _ => return Ok(()),
+fn take_ids(table: &mut RawTable, id: String) -> Result<(String, Vec<String>)> {
+    let (codes, levels) = table.take_text(&id)?;
+    let name = |(row, &code): (usize, &u32)| match code {
+        MISSING => row.to_string(),
+        code => levels[code as usize].clone(),
     };
-    Err(DataError::content(path, error))
+    Ok((id, codes.iter().enumerate().map(name).collect()))
 }
 
 /// Reads the tables of an origin and takes label and id columns out.
-fn read(origin: &Origin, options: &LoadOptions, label_needed: bool) -> Result<Parts> {
+fn read(origin: &Origin, wanted: Wanted<'_>) -> Result<TableParts> {
     match origin {
-        Origin::Csv { train, test } => {
-            let read_part = |path: &Path, label: Option<&String>| {
-                let wanted = Columns {
-                    label: label.or(options.label.as_ref()).cloned(),
-                    id: options.id_column.clone(),
-                    header: options.header,
-                    label_needed,
-                };
-                read_csv(path, &wanted)
-            };
-            let train = read_part(train, None)?;
-            let label = train.label.as_ref().map(|(name, ..)| name.clone());
-            let test = test.as_ref().map(|test| read_part(test, label.as_ref())).transpose()?;
-            Ok(Parts { train, test })
-        }
+        Origin::Csv { train, test } => both(train, test.as_ref(), wanted, &|path, wanted| read_csv(path, wanted)),
+        Origin::Jsonl { train, test } => both(train, test.as_ref(), wanted, &|path, wanted| read_jsonl(path, wanted)),
         Origin::Parquet { train, test, .. } => {
-            let train = read_parquet(train, options, options.label.as_ref(), label_needed)?;
-            let label = train.label.as_ref().map(|(name, ..)| name.clone());
-            let test = match test.is_empty() {
-                true => None,
-                false => Some(read_parquet(test, options, label.as_ref(), label_needed)?),
-            };
-            Ok(Parts { train, test })
+            let test = (!test.is_empty()).then_some(test);
+            both(train, test, wanted, &|paths: &Vec<PathBuf>, wanted| read_parquet(paths, wanted))
         }
         Origin::Npy { files, .. } => {
             let array = |path: &PathBuf| npy::read(Input::open(path)?);
@@ -199,7 +226,7 @@ fn read(origin: &Origin, options: &LoadOptions, label_needed: bool) -> Result<Pa
                 Some((x, y)) => Some(from_arrays(&array(x)?, Some(array(y)?))?),
                 None => None,
             };
-            Ok(Parts { train, test })
+            Ok(TableParts { train, test })
         }
         Origin::Npz { path, names, .. } => {
             let mut npz = Npz::open(path)?;
@@ -209,39 +236,99 @@ fn read(origin: &Origin, options: &LoadOptions, label_needed: bool) -> Result<Pa
                 Some((x, y)) => Some(from_arrays(&npz.array(x)?, Some(npz.array(y)?))?),
                 None => None,
             };
-            Ok(Parts { train, test })
+            Ok(TableParts { train, test })
         }
         other => Err(DataError::format(other.path(), Place::File, "holds pictures, not columns")),
     }
 }
 
-pub(crate) fn from_arrays(features: &npy::Array, labels: Option<npy::Array>) -> Result<Part> {
-    let table = arrays::table(features)?;
-    let label = match labels {
-        Some(array) => {
-            let (codes, levels) = arrays::labels(&array, table.rows)?;
-            Some(("labels".to_owned(), codes, levels))
+/// Reads the training part, and the test part with the same label column and the same kinds of columns.
+fn both<P>(
+    train: &P,
+    test: Option<&P>,
+    wanted: Wanted<'_>,
+    read_part: &dyn Fn(&P, Wanted<'_>) -> Result<TablePart>,
+) -> Result<TableParts> {
+    let train = read_part(train, wanted)?;
+    let test = match test {
+        Some(test) => {
+            let label = train.label.as_ref().map(|label| label.name.clone());
+            let label = label.as_deref().or(wanted.label);
+            Some(read_part(test, Wanted { label, known: &train.table.kinds(), ..wanted })?)
         }
         None => None,
     };
-    Ok(Part { table, label, ids: None, header: true })
+    Ok(TableParts { train, test })
+}
+
+pub(crate) fn from_arrays(features: &npy::Array, labels: Option<npy::Array>) -> Result<TablePart> {
+    let table = arrays::table(features)?;
+    let label = labels.map(|array| arrays::labels(&array, table.rows)).transpose()?;
+    Ok(TablePart { table, label, ids: None, header: true, delimiter: None })
+}
+
+fn read_csv(path: &Path, wanted: Wanted<'_>) -> Result<TablePart> {
+    let options = CsvOptions {
+        label: wanted.label.map(str::to_owned),
+        id: wanted.id.map(str::to_owned),
+        header: wanted.header,
+        label_needed: wanted.label_needed,
+        known: wanted.known.clone(),
+    };
+    from_csv(csv::read(&|| Input::open(path), &options)?)
+}
+
+pub(crate) fn from_csv(csv: csv::Csv) -> Result<TablePart> {
+    let csv::Csv { table, label, id, header, delimiter } = csv;
+    Ok(TablePart { header, delimiter: Some(delimiter), ..TablePart::of(table, label, id)? })
+}
+
+fn read_jsonl(path: &Path, wanted: Wanted<'_>) -> Result<TablePart> {
+    from_jsonl(&|| Input::open(path), wanted.label, wanted.id, wanted.label_needed)
+}
+
+pub(crate) fn from_jsonl(
+    open: &dyn Fn() -> Result<Input>,
+    label: Option<&str>,
+    id: Option<&str>,
+    label_needed: bool,
+) -> Result<TablePart> {
+    let mut table = jsonl::read(open()?, &label.into_iter().chain(id).collect::<Vec<_>>())?;
+    if let Some(nested) = table.left_out.iter().find(|column| [label, id].contains(&Some(column.name.as_str()))) {
+        let problem = format!("column \"{}\" {}, so it can be neither label nor id", nested.name, nested.why);
+        return Err(DataError::format(&table.path, Place::File, problem));
+    }
+    let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+    let label = match label_position(&names, label, true) {
+        Ok(position) => Some((names[position].to_owned(), position)),
+        Err(error) if label_needed => return Err(DataError::content(&table.path, error)),
+        Err(_) => None,
+    };
+    let id = id.filter(|id| label_needed || names.contains(id)).map(str::to_owned);
+    // Which column is the label is only known when all keys are. Numbers are read again, with every digit.
+    if let Some((name, position)) = &label
+        && matches!(table.columns[*position].values, Values::Numbers(_))
+    {
+        table = jsonl::read(open()?, &[Some(name.as_str()), id.as_deref()].into_iter().flatten().collect::<Vec<_>>())?;
+    }
+    TablePart::of(table, label.map(|(name, _)| name), id)
 }
 
 /// Reads files of one table, one after the other.
-fn read_parquet(paths: &[PathBuf], options: &LoadOptions, label: Option<&String>, label_needed: bool) -> Result<Part> {
-    let mut all: Option<Table> = None;
+fn read_parquet(paths: &[PathBuf], wanted: Wanted<'_>) -> Result<TablePart> {
+    let mut all: Option<RawTable> = None;
     let mut names = None;
     let (mut label_name, mut class_names) = (None, None);
     for path in paths {
         let file = ParquetFile::open(path)?;
         let path = file.path();
-        let leaves: Vec<_> = file.leaves().into_iter().filter(|leaf| leaf.is_number() || leaf.text).collect();
+        let leaves: Vec<_> = file.leaves().into_iter().filter(parquet::Leaf::is_cell).collect();
         let own: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
         let columns: Vec<&str> = own.iter().map(String::as_str).collect();
         if label_name.is_none() {
-            label_name = match columns::label_position(&columns, label.map(String::as_str), true) {
+            label_name = match label_position(&columns, wanted.label, true) {
                 Ok(position) => Some(own[position].clone()),
-                Err(error) if label_needed => return Err(DataError::content(path, error)),
+                Err(error) if wanted.label_needed => return Err(DataError::content(path, error)),
                 Err(_) => None,
             };
             let metadata = file.key_value("huggingface");
@@ -254,59 +341,23 @@ fn read_parquet(paths: &[PathBuf], options: &LoadOptions, label: Option<&String>
             let problem = format!("has other columns than {}", paths[0].display());
             return Err(DataError::format(path, Place::File, problem));
         }
-        let table = file.table(&leaves)?;
+        let special: Vec<&str> = label_name.as_deref().into_iter().chain(wanted.id).collect();
+        let mut table = file.table_with(&leaves, &special)?;
+        table.left_out = file.left_out();
         all = Some(match all {
             Some(before) => before.append(table),
             None => table,
         });
     }
-    let Some(mut table) = all else { return Err(DataError::format("", Place::File, "no Parquet file was named")) };
+    let Some(table) = all else { return Err(DataError::format("", Place::File, "no Parquet file was named")) };
     if table.rows == 0 {
         return Err(DataError::format(&table.path, Place::File, "has no rows"));
     }
-    let named = |id: &String| label_needed || table.position(id).is_ok();
-    let ids = options.id_column.clone().filter(named).map(|id| take_ids(&mut table, id)).transpose()?;
-    let label = match label_name {
-        Some(label) => {
-            let (codes, levels) = table.take_text(&label)?;
-            Some((label, codes, named_levels(levels, class_names)))
-        }
-        None => None,
-    };
-    Ok(Part { table, label, ids, header: true })
-}
-
-/// Names for numbered levels, where the file has them.
-fn named_levels(levels: Vec<String>, class_names: Option<Vec<String>>) -> Vec<String> {
-    let Some(names) = class_names else { return levels };
-    let named: Option<Vec<String>> =
-        levels.iter().map(|level| names.get(level.parse::<usize>().ok()?).cloned()).collect();
-    named.unwrap_or(levels)
-}
-
-fn read_csv(path: &Path, wanted: &Columns) -> Result<Part> {
-    part(csv::read(&|| Input::open(path), wanted)?)
-}
-
-/// Takes label and id columns out of a CSV file.
-pub(crate) fn part(csv: csv::Csv) -> Result<Part> {
-    let csv::Csv { mut table, label, id, header } = csv;
-    let ids = id.map(|id| take_ids(&mut table, id)).transpose()?;
-    let label = match label {
-        Some(label) => {
-            let (codes, levels) = table.take_text(&label)?;
-            Some((label, codes, levels))
-        }
-        None => None,
-    };
-    Ok(Part { table, label, ids, header })
-}
-
-pub(crate) fn take_ids(table: &mut Table, id: String) -> Result<(String, Vec<String>)> {
-    let (codes, levels) = table.take_text(&id)?;
-    let name = |(row, &code): (usize, &u32)| match code {
-        MISSING => row.to_string(),
-        code => levels[code as usize].clone(),
-    };
-    Ok((id, codes.iter().enumerate().map(name).collect()))
+    let named = |id: &&str| wanted.label_needed || table.position(id).is_ok();
+    let id = wanted.id.filter(named).map(str::to_owned);
+    let mut part = TablePart::of(table, label_name, id)?;
+    if let Some(label) = &mut part.label {
+        parquet::name_levels(&mut label.levels, class_names.as_deref());
+    }
+    Ok(part)
 }

@@ -1,6 +1,4 @@
-//! [`Preparation`]: everything needed to read new rows the way the training rows were read.
-//!
-//! For tables the rules are fitted on the training rows only:
+//! [`TableRules`]: how the columns of a table become features. The rules are fitted on the training rows only:
 //! - a number x becomes `(x − mean) / std`, the mean and standard deviation over the training rows that have a value
 //!   (a column that never changes gives 0); a missing number becomes the mean, i.e. 0, and a second column `name is missing`
 //!   (0 or 1) is added if a training row misses it;
@@ -9,65 +7,15 @@
 //! - text that differs in more than half of the rows (a name, a comment) says nothing and is left out.
 
 use crate::error::{DataError, Place, Result};
-use crate::source::{ColumnFound, Format};
-use crate::table::columns::{Column, MISSING, Table, Values};
+use crate::source::ColumnFound;
+use crate::table::columns::{Column, ColumnKind, LeftOut, MISSING, RawTable, Values};
+use crate::table::number::Notation;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use tares_core::{Error, Shape};
+use tares_core::Error;
 
 /// A text column gets at most so many columns of its own.
 pub const MOST_LEVELS: usize = 100;
-
-/// How to read new rows like the training rows. Stored with a model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Preparation {
-    /// The format of the training data.
-    pub format: Format,
-    /// The classes; position is the label.
-    pub class_names: Vec<String>,
-    /// What one row looks like.
-    pub row: RowShape,
-    /// True if the features are bytes (pictures).
-    pub bytes: bool,
-    /// The rules of the columns, for tables.
-    pub table: Option<TableRules>,
-}
-
-/// [`Shape`], in the words of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RowShape {
-    /// A picture.
-    Image {
-        /// 1 for grey, 3 for colour.
-        channels: usize,
-        /// Rows of pixels.
-        height: usize,
-        /// Columns of pixels.
-        width: usize,
-    },
-    /// A list of numbers.
-    Flat(usize),
-}
-
-impl From<Shape> for RowShape {
-    fn from(shape: Shape) -> Self {
-        match shape {
-            Shape::Image { channels, height, width } => Self::Image { channels, height, width },
-            Shape::Flat(size) => Self::Flat(size),
-        }
-    }
-}
-
-impl From<RowShape> for Shape {
-    fn from(shape: RowShape) -> Self {
-        match shape {
-            RowShape::Image { channels, height, width } => Self::Image { channels, height, width },
-            RowShape::Flat(size) => Self::Flat(size),
-        }
-    }
-}
 
 /// The rules of a table's columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -79,6 +27,8 @@ pub struct TableRules {
     pub id: Option<String>,
     /// Whether the first line is a header (CSV).
     pub header: bool,
+    /// The character between the cells (CSV).
+    pub delimiter: Option<char>,
     /// One per feature column, in the order of the training file.
     pub columns: Vec<ColumnRule>,
 }
@@ -107,6 +57,9 @@ pub enum Rule {
         std: f64,
         /// Whether a second column marks missing values.
         missing: bool,
+        /// How the numbers are written.
+        #[serde(default, skip_serializing_if = "is_plain")]
+        notation: Notation,
     },
     /// One 0/1 column per level.
     Text {
@@ -119,6 +72,10 @@ pub enum Rule {
     },
     /// Left out.
     Ignored,
+}
+
+fn is_plain(notation: &Notation) -> bool {
+    *notation == Notation::default()
 }
 
 impl Rule {
@@ -137,7 +94,7 @@ impl TableRules {
     ///
     /// # Errors
     /// No column that says anything; numbers too large to average.
-    pub(crate) fn fit(table: &Table, train: &[usize], standardise: bool) -> Result<Vec<ColumnRule>> {
+    pub(crate) fn fit(table: &RawTable, train: &[usize], standardise: bool) -> Result<Vec<ColumnRule>> {
         let rule = |column: &Column| {
             let rule = match &column.values {
                 Values::Numbers(numbers) => fit_numbers(table, column, numbers, train, standardise)?,
@@ -182,14 +139,18 @@ impl TableRules {
     ///
     /// # Errors
     /// A column of training is not there, or holds text instead of numbers.
-    pub(crate) fn features(&self, table: &Table) -> Result<Vec<f32>> {
+    pub(crate) fn features(&self, table: &RawTable) -> Result<Vec<f32>> {
         let width = self.width();
         let mut features = vec![0f32; width * table.rows];
         let mut start = 0;
         for ColumnRule { name, rule } in self.columns.iter().filter(|column| column.rule.width() > 0) {
             let values = &table.columns[table.position(name)?].values;
             fill(&mut features, width, start, rule, values).map_err(|row| {
-                let problem = format!("column \"{name}\" held numbers in training and holds text here");
+                let cell = match values {
+                    Values::Text { codes, levels } => levels.get(codes[row] as usize).map_or("", String::as_str),
+                    Values::Numbers(_) => "",
+                };
+                let problem = format!("column \"{name}\" held numbers in training and holds \"{cell}\" here");
                 DataError::format(&table.path, table.place(row), problem)
             })?;
             start += rule.width();
@@ -198,20 +159,65 @@ impl TableRules {
     }
 
     /// What a person should see of the columns.
-    pub(crate) fn found(&self, table: &Table) -> Vec<ColumnFound> {
+    pub(crate) fn found(&self, table: &RawTable) -> Vec<ColumnFound> {
+        let ignored = self.ignored(table);
+        let why = |name: &str| ignored.iter().find(|column| column.name == name).map_or("", |column| &column.why);
         let column = |column: &ColumnRule| ColumnFound {
             name: column.name.clone(),
             role: match &column.rule {
                 Rule::Number { .. } => "number".into(),
                 Rule::Text { levels, .. } => format!("text, {} levels", levels.len()),
-                Rule::Ignored => "left out (nearly every row differs)".into(),
+                Rule::Ignored => format!("left out ({})", why(&column.name)),
             },
             missing: table.position(&column.name).map_or(0, |position| table.columns[position].values.missing()),
         };
         let named = |name: &Option<String>, role: &str| {
             name.as_ref().map(|name| ColumnFound { name: name.clone(), role: role.into(), missing: 0 })
         };
-        self.columns.iter().map(column).chain(named(&self.label, "label")).chain(named(&self.id, "id")).collect()
+        let left_out = table.left_out.iter().map(|column| ColumnFound {
+            name: column.name.clone(),
+            role: format!("left out ({})", column.why),
+            missing: 0,
+        });
+        let special = named(&self.label, "label").into_iter().chain(named(&self.id, "id"));
+        self.columns.iter().map(column).chain(left_out).chain(special).collect()
+    }
+
+    /// Columns without a rule, and why.
+    fn ignored(&self, table: &RawTable) -> Vec<LeftOut> {
+        let ignored = self.columns.iter().filter(|column| column.rule == Rule::Ignored);
+        let why = |name: &str| {
+            let column = table.columns.iter().find(|column| column.name == name);
+            match column.is_some_and(|column| column.values.missing() < table.rows) {
+                true => "text that differs in nearly every row",
+                false => "has no value in any row",
+            }
+        };
+        ignored.map(|column| LeftOut { name: column.name.clone(), why: why(&column.name).into() }).collect()
+    }
+
+    /// A sentence for every column that is not used as it stands.
+    pub(crate) fn notes(&self, table: &RawTable) -> Vec<String> {
+        let shared = |column: &ColumnRule| match &column.rule {
+            Rule::Text { other: true, .. } => Some(format!(
+                "column \"{}\" has more than {MOST_LEVELS} different texts: the rarer ones share one feature",
+                column.name
+            )),
+            _ => None,
+        };
+        let left_out = table.left_out.iter().cloned().chain(self.ignored(table));
+        let left_out: Vec<String> = left_out.map(|column| column.sentence()).collect();
+        table.notes.iter().cloned().chain(left_out).chain(self.columns.iter().filter_map(shared)).collect()
+    }
+
+    /// What the columns held in training.
+    pub(crate) fn kinds(&self) -> HashMap<String, ColumnKind> {
+        let kind = |rule: &Rule| match rule {
+            Rule::Number { notation, .. } => Some(ColumnKind::Number(notation.clone())),
+            Rule::Text { .. } => Some(ColumnKind::Text),
+            Rule::Ignored => None,
+        };
+        self.columns.iter().filter_map(|column| Some((column.name.clone(), kind(&column.rule)?))).collect()
     }
 }
 
@@ -225,7 +231,7 @@ fn fill(
 ) -> std::result::Result<(), usize> {
     let rows = features.chunks_exact_mut(width).map(|row| &mut row[start..]);
     match (rule, values) {
-        (Rule::Number { mean, std, missing }, Values::Numbers(numbers)) => {
+        (Rule::Number { mean, std, missing, .. }, Values::Numbers(numbers)) => {
             for (row, number) in rows.zip(numbers) {
                 if number.is_nan() {
                     row[1..1 + usize::from(*missing)].fill(1.0);
@@ -235,8 +241,8 @@ fn fill(
                 }
             }
         }
-        (Rule::Number { missing, .. }, Values::Text { codes, .. }) => {
-            if let Some(row) = codes.iter().position(|&code| code != MISSING) {
+        (Rule::Number { missing, notation, .. }, Values::Text { codes, levels }) => {
+            if let Some(row) = first_text(codes, levels, notation) {
                 return Err(row);
             }
             rows.for_each(|row| row[1..1 + usize::from(*missing)].fill(1.0));
@@ -261,11 +267,19 @@ fn fill(
     Ok(())
 }
 
-fn fit_numbers(table: &Table, column: &Column, numbers: &[f64], train: &[usize], standardise: bool) -> Result<Rule> {
+/// The first row whose text is no number in this notation, else the first that has a value.
+fn first_text(codes: &[u32], levels: &[String], notation: &Notation) -> Option<usize> {
+    let is_number: Vec<bool> = levels.iter().map(|level| notation.parse(level).is_some()).collect();
+    let odd = codes.iter().position(|&code| code != MISSING && !is_number[code as usize]);
+    odd.or_else(|| codes.iter().position(|&code| code != MISSING))
+}
+
+fn fit_numbers(table: &RawTable, column: &Column, numbers: &[f64], train: &[usize], standardise: bool) -> Result<Rule> {
+    let notation = column.notation.clone();
     let present = || train.iter().map(|&row| numbers[row]).filter(|number| !number.is_nan());
     let missing = train.iter().any(|&row| numbers[row].is_nan());
     if !standardise {
-        return Ok(Rule::Number { mean: 0.0, std: 1.0, missing });
+        return Ok(Rule::Number { mean: 0.0, std: 1.0, missing, notation });
     }
     let count = present().count().max(1) as f64;
     let mean = present().sum::<f64>() / count;
@@ -276,9 +290,9 @@ fn fit_numbers(table: &Table, column: &Column, numbers: &[f64], train: &[usize],
     }
     // Rounding leaves a constant column with a variance of the order of (mean · ε)²: dividing by it would blow up noise.
     if variance.sqrt() <= 1e-12 * mean.abs() || variance == 0.0 {
-        return Ok(Rule::Number { mean: present().next().unwrap_or(0.0), std: 1.0, missing });
+        return Ok(Rule::Number { mean: present().next().unwrap_or(0.0), std: 1.0, missing, notation });
     }
-    Ok(Rule::Number { mean, std: variance.sqrt(), missing })
+    Ok(Rule::Number { mean, std: variance.sqrt(), missing, notation })
 }
 
 fn fit_text(codes: &[u32], levels: &[String], train: &[usize]) -> Rule {
@@ -322,14 +336,17 @@ mod exact {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::DecimalMark;
 
-    fn table(columns: Vec<(&str, Values)>) -> Table {
+    fn table(columns: Vec<(&str, Values)>) -> RawTable {
         let rows = match &columns[0].1 {
             Values::Numbers(numbers) => numbers.len(),
             Values::Text { codes, .. } => codes.len(),
         };
-        let columns = columns.into_iter().map(|(name, values)| Column { name: name.into(), values }).collect();
-        Table { path: "t.csv".into(), columns, rows, first_line: Some(2) }
+        let columns = columns.into_iter().map(|(name, values)| Column::new(name, values)).collect();
+        let mut lines = crate::table::columns::Lines::default();
+        (0..rows as u64).for_each(|row| lines.push(row + 2));
+        RawTable { path: "t.csv".into(), columns, rows, lines: Some(lines), ..RawTable::default() }
     }
 
     fn text(cells: &[&str]) -> Values {
@@ -338,16 +355,19 @@ mod tests {
         dictionary.into_values()
     }
 
-    fn rules(table: &Table, train: &[usize]) -> TableRules {
+    fn rules(table: &RawTable, train: &[usize]) -> TableRules {
         let columns = TableRules::fit(table, train, true).unwrap();
-        TableRules { label: None, id: None, header: true, columns }
+        TableRules { label: None, id: None, header: true, delimiter: None, columns }
     }
 
     #[test]
     fn only_training_rows_shape_the_rules() {
         let table = table(vec![("a", Values::Numbers(vec![1.0, 3.0, 1e9])), ("c", text(&["x", "y", "unseen"]))]);
         let rules = rules(&table, &[0, 1]);
-        assert_eq!(rules.columns[0].rule, Rule::Number { mean: 2.0, std: 1.0, missing: false });
+        assert_eq!(
+            rules.columns[0].rule,
+            Rule::Number { mean: 2.0, std: 1.0, missing: false, notation: Notation::default() }
+        );
         assert_eq!(rules.feature_names(), ["a", "c=x", "c=y"]);
         let features = rules.features(&table).unwrap();
         assert_eq!(features[..6], [-1.0, 1.0, 0.0, 1.0, 0.0, 1.0]);
@@ -371,7 +391,7 @@ mod tests {
         let text = table(vec![("b", text(&["oops"])), ("a", Values::Numbers(vec![0.0]))]);
         assert_eq!(
             rules.features(&text).unwrap_err().to_string(),
-            "t.csv: line 2: column \"b\" held numbers in training and holds text here"
+            "t.csv: line 2: column \"b\" held numbers in training and holds \"oops\" here"
         );
     }
 
@@ -398,15 +418,36 @@ mod tests {
 
     #[test]
     fn survives_a_round_trip_through_json() {
-        let table = table(vec![("a", Values::Numbers(vec![0.1, 2.7])), ("c", text(&["x", ""]))]);
-        let preparation = Preparation {
-            format: Format::Csv,
-            class_names: vec!["n".into(), "y".into()],
-            row: RowShape::Flat(3),
-            bytes: false,
-            table: Some(rules(&table, &[0, 1])),
-        };
-        let json = serde_json::to_string(&preparation).unwrap();
-        assert_eq!(serde_json::from_str::<Preparation>(&json).unwrap(), preparation);
+        let mut table = table(vec![("a", Values::Numbers(vec![0.1, 2.7])), ("c", text(&["x", ""]))]);
+        table.columns[0].notation =
+            Notation { mark: DecimalMark::Comma, percent: true, missing_word: Some("-".into()) };
+        let rules = rules(&table, &[0, 1]);
+        let json = serde_json::to_string(&rules).unwrap();
+        assert_eq!(serde_json::from_str::<TableRules>(&json).unwrap(), rules);
+    }
+
+    #[test]
+    fn every_column_that_is_not_used_as_it_stands_is_named() {
+        let comments: Vec<String> = (0..300).map(|i| format!("comment {i}")).collect();
+        let comments: Vec<&str> = comments.iter().map(String::as_str).collect();
+        let cities: Vec<String> = (0..300).map(|i| format!("city {}", i % 150)).collect();
+        let cities: Vec<&str> = cities.iter().map(String::as_str).collect();
+        let mut table = table(vec![("comment", text(&comments)), ("city", text(&cities)), ("empty", text(&[""; 300]))]);
+        table.left_out.push(LeftOut { name: "tags".into(), why: "holds lists".into() });
+        table.notes.push("column \"price\" has decimal commas".into());
+        let rules = rules(&table, &(0..300).collect::<Vec<_>>());
+        assert_eq!(
+            rules.notes(&table),
+            [
+                "column \"price\" has decimal commas",
+                "column \"tags\" is left out (holds lists)",
+                "column \"comment\" is left out (text that differs in nearly every row)",
+                "column \"empty\" is left out (has no value in any row)",
+                "column \"city\" has more than 100 different texts: the rarer ones share one feature",
+            ]
+        );
+        let roles: Vec<String> = rules.found(&table).into_iter().map(|column| column.role).collect();
+        assert_eq!(roles[3], "left out (holds lists)");
+        assert_eq!(roles[0], "left out (text that differs in nearly every row)");
     }
 }

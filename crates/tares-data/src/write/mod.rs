@@ -4,6 +4,7 @@ pub mod cell;
 mod relabel;
 mod relabel_csv;
 mod relabel_folder;
+mod relabel_jsonl;
 mod relabel_parquet;
 pub mod suspects;
 mod table;

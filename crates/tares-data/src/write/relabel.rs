@@ -12,7 +12,7 @@ use crate::io::Input;
 use crate::io::atomic;
 use crate::load::Loaded;
 use crate::source::Origin;
-use crate::write::{relabel_csv, relabel_folder, relabel_parquet};
+use crate::write::{relabel_csv, relabel_folder, relabel_jsonl, relabel_parquet};
 use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
@@ -44,6 +44,7 @@ pub fn write_relabelled(loaded: &Loaded, data: &Dataset, folder: &Path) -> Resul
         Origin::Idx(files) => job.idx(files),
         Origin::Cifar(files) => job.cifar(files),
         Origin::Csv { train, test } => job.csv(train, test.as_deref()),
+        Origin::Jsonl { train, test } => job.jsonl(train, test.as_deref()),
         Origin::Parquet { train, test, .. } => job.parquet(train, test),
         Origin::Npy { files, .. } => job.npy(files),
         Origin::Npz { path, names, .. } => job.npz(path, names.train.1.as_deref()),
@@ -124,7 +125,7 @@ impl Job<'_> {
         Ok(written)
     }
 
-    fn idx(&self, files: &idx::Files) -> Result<Vec<PathBuf>> {
+    fn idx(&self, files: &idx::IdxFiles) -> Result<Vec<PathBuf>> {
         let (images, labels) = &files.train;
         let mut array = idx::read(Input::open(labels)?)?;
         self.fits(labels, array.values.len())?;
@@ -162,7 +163,7 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn cifar(&self, files: &cifar::Files) -> Result<Vec<PathBuf>> {
+    fn cifar(&self, files: &cifar::CifarFiles) -> Result<Vec<PathBuf>> {
         let layout = match (files.layout, self.data.classes()) {
             (cifar::Layout::Ten, _) => cifar::Layout::Ten,
             (_, 20) => cifar::Layout::Coarse,
@@ -196,22 +197,37 @@ impl Job<'_> {
     }
 
     fn csv(&self, train: &Path, test: Option<&Path>) -> Result<Vec<PathBuf>> {
-        let rules = self.loaded.preparation.table.as_ref();
+        let rules = self.loaded.reading.table.as_ref();
         let Some((rules, label)) = rules.and_then(|rules| Some((rules, rules.label.as_ref()?))) else {
             return Err(DataError::format(train, Place::File, "has no label column"));
         };
-        let text = Input::open(train)?.rest(MOST_TEXT)?;
-        let rows = relabel_csv::rows(&text, rules.header);
+        let text = Input::open(train)?.text()?.rest(MOST_TEXT)?;
+        let delimiter = rules.delimiter.and_then(|mark| u8::try_from(mark).ok()).unwrap_or(b',');
+        let rows = relabel_csv::rows(&text, delimiter, rules.header);
         self.fits(train, rows)?;
-        let text = relabel_csv::relabel(&text, label, rules.header, &self.names(0, rows))
+        let text = relabel_csv::relabel(&text, delimiter, label, rules.header, &self.names(0, rows))
             .map_err(|problem| DataError::format(train, Place::File, problem))?;
         let mut written = vec![self.write(train, &text)?];
         written.extend(test.map(|test| self.copy(test)).transpose()?);
         Ok(written)
     }
 
+    fn jsonl(&self, train: &Path, test: Option<&Path>) -> Result<Vec<PathBuf>> {
+        let Some(label) = self.loaded.reading.table.as_ref().and_then(|rules| rules.label.as_ref()) else {
+            return Err(DataError::format(train, Place::File, "has no label column"));
+        };
+        let text = Input::open(train)?.text()?.rest(MOST_TEXT)?;
+        let rows = relabel_jsonl::rows(&text);
+        self.fits(train, rows)?;
+        let text = relabel_jsonl::relabel(&text, label, &self.names(0, rows))
+            .map_err(|(line, problem)| DataError::format(train, Place::Line(line), problem))?;
+        let mut written = vec![self.write(train, &text)?];
+        written.extend(test.map(|test| self.copy(test)).transpose()?);
+        Ok(written)
+    }
+
     fn parquet(&self, train: &[PathBuf], test: &[PathBuf]) -> Result<Vec<PathBuf>> {
-        let rules = self.loaded.preparation.table.as_ref();
+        let rules = self.loaded.reading.table.as_ref();
         let mut written = Vec::new();
         let mut start = 0;
         for path in train {
@@ -229,7 +245,7 @@ impl Job<'_> {
         Ok(written)
     }
 
-    fn npy(&self, files: &crate::format::arrays::Files) -> Result<Vec<PathBuf>> {
+    fn npy(&self, files: &crate::format::arrays::ArrayFiles) -> Result<Vec<PathBuf>> {
         let Some(labels) = &files.train.1 else {
             return Err(DataError::format(&files.train.0, Place::File, "has no labels"));
         };

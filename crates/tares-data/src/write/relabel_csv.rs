@@ -1,12 +1,11 @@
 //! CSV text with other cells in one column; every other byte stays.
 
-use crate::format::csv::delimiter;
 use crate::table::columns::position;
 use crate::write::cell;
 
 /// Data rows of a CSV text.
-pub(crate) fn rows(text: &[u8], header: bool) -> usize {
-    let mut records = Records::new(text);
+pub(crate) fn rows(text: &[u8], delimiter: u8, header: bool) -> usize {
+    let mut records = Records::new(text, delimiter);
     let mut count = 0usize;
     while records.next().is_some() {
         count += 1;
@@ -15,9 +14,14 @@ pub(crate) fn rows(text: &[u8], header: bool) -> usize {
 }
 
 /// The text with the cells of column `label` replaced where `names` has one and it differs from what stands there.
-pub(crate) fn relabel(text: &[u8], label: &str, header: bool, names: &[Option<&str>]) -> Result<Vec<u8>, String> {
-    let mut records = Records::new(text);
-    let delimiter = records.delimiter;
+pub(crate) fn relabel(
+    text: &[u8],
+    delimiter: u8,
+    label: &str,
+    header: bool,
+    names: &[Option<&str>],
+) -> Result<Vec<u8>, String> {
+    let mut records = Records::new(text, delimiter);
     let first = records.next().ok_or("is empty")?;
     let cells = first.cells(text, delimiter);
     let titles: Vec<String> = if header {
@@ -71,9 +75,9 @@ struct Record {
 }
 
 impl<'a> Records<'a> {
-    fn new(text: &'a [u8]) -> Self {
+    fn new(text: &'a [u8], delimiter: u8) -> Self {
         let at = if text.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        Self { text, at, delimiter: delimiter(&text[at..]) }
+        Self { text, at, delimiter }
     }
 
     fn next(&mut self) -> Option<Record> {
@@ -142,18 +146,21 @@ mod tests {
     #[test]
     fn only_the_label_cells_that_change_change() {
         let text = b"\xef\xbb\xbfid, a ,class\r\n1,\"x, \"\"y\"\"\nz\",cat\r\n\r\n2, 3.50 ,\"dog\"\r\n3,4, cat ";
-        assert_eq!(rows(text, true), 3);
+        assert_eq!(rows(text, b',', true), 3);
         let names = [Some("dog"), Some("a,b"), Some("cat")];
-        let out = relabel(text, "class", true, &names).unwrap();
+        let out = relabel(text, b',', "class", true, &names).unwrap();
         assert_eq!(
             String::from_utf8(out).unwrap(),
             "\u{feff}id, a ,class\r\n1,\"x, \"\"y\"\"\nz\",dog\r\n\r\n2, 3.50 ,\"a,b\"\r\n3,4, cat "
         );
-        assert_eq!(relabel(text, "class", true, &[None, None, None]).unwrap(), text);
+        assert_eq!(relabel(text, b',', "class", true, &[None, None, None]).unwrap(), text);
     }
 
     #[test]
     fn a_file_without_header_is_relabelled_from_its_first_line() {
-        assert_eq!(relabel(b"1,2,a\n3,4,b\n", "column 3", false, &[Some("b"), Some("b")]).unwrap(), b"1,2,b\n3,4,b\n");
+        assert_eq!(
+            relabel(b"1,2,a\n3,4,b\n", b',', "column 3", false, &[Some("b"), Some("b")]).unwrap(),
+            b"1,2,b\n3,4,b\n"
+        );
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn relabel<R: ChunkReader + 'static>(
     label: Option<&str>,
     names: &[Option<&str>],
 ) -> Result<Vec<u8>> {
-    let leaves: Vec<Leaf> = file.leaves().into_iter().filter(|leaf| leaf.is_number() || leaf.text).collect();
+    let leaves: Vec<Leaf> = file.leaves().into_iter().filter(Leaf::is_cell).collect();
     let columns: Vec<&str> = leaves.iter().map(|leaf| leaf.name.as_str()).collect();
     let position = label_position(&columns, label, true).map_err(|source| DataError::content(file.path(), source))?;
     let leaf = &leaves[position];
@@ -88,13 +88,18 @@ fn rewrite<R: ChunkReader + 'static>(
                     })?;
                 }
                 ColumnReader::Int32ColumnReader(values) => {
+                    // Numbers without a sign are stored in the same bits.
                     replace::<Int32Type>(&mut out, leaf, values, rows, names, &|name| {
-                        name.parse().map_err(|_| parsed(name))
+                        name.parse()
+                            .or_else(|_| name.parse::<u32>().map(|value| value as i32))
+                            .map_err(|_| parsed(name))
                     })?;
                 }
                 ColumnReader::Int64ColumnReader(values) => {
                     replace::<Int64Type>(&mut out, leaf, values, rows, names, &|name| {
-                        name.parse().map_err(|_| parsed(name))
+                        name.parse()
+                            .or_else(|_| name.parse::<u64>().map(|value| value as i64))
+                            .map_err(|_| parsed(name))
                     })?;
                 }
                 ColumnReader::FloatColumnReader(values) => {

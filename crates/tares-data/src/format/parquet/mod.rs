@@ -1,32 +1,31 @@
-//! Parquet → [`Table`] or pictures, column by column, row group by row group.
+//! Parquet → [`RawTable`] or pictures, column by column, row group by row group.
 //!
-//! Columns that are lists are left out. In the Hugging Face layout a picture is a structure of `bytes` and `path` next to an
+//! Columns that are lists or bytes are left out and listed. In the Hugging Face layout a picture is a structure of `bytes` and `path` next to an
 //! integer label whose names stand in the file's metadata.
 
+mod guard;
+mod leaf;
+mod pages;
 pub(crate) mod pictures;
 mod thrift;
 
-use crate::error::{DataError, Place, Result};
-use crate::table::columns::{Column, Dictionary, Table, Values};
+pub(crate) use guard::guarded;
+pub use leaf::Leaf;
 
-use parquet::basic::{LogicalType, Type};
+use crate::error::{DataError, Place, Result};
+use crate::table::columns::{Column, Dictionary, LeftOut, RawTable, Values};
+
+use pages::{check_footer, check_pages};
+use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
-use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use std::fs::File;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Values read at a time.
 const BATCH: usize = 1 << 16;
-
-/// A page cannot hold more than so many times its bytes on disk, apart from [`FREE_BYTES`].
-const MOST_GAIN: i64 = 1100;
-
-/// What a page may hold whatever its size on disk.
-const FREE_BYTES: i64 = 1 << 22;
 
 /// An open Parquet file whose headers were checked.
 pub struct ParquetFile<R: ChunkReader + 'static = File> {
@@ -70,42 +69,6 @@ impl<R: ChunkReader + 'static> std::fmt::Debug for ParquetFile<R> {
 
 /// What is done with the number and the bytes of a row.
 pub(crate) type ForCell<'a> = dyn FnMut(u64, Option<&[u8]>) -> Result<()> + 'a;
-
-/// A column without lists.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leaf {
-    /// Its number in the file.
-    pub index: usize,
-    /// Its name; parts of a structure are joined by dots.
-    pub name: String,
-    /// Its stored type.
-    pub kind: Type,
-    /// Whether its bytes are text.
-    pub text: bool,
-    /// Digits after the decimal point, for decimal numbers.
-    scale: i32,
-    /// Half-precision numbers.
-    half: bool,
-    /// The definition level of a value that is there.
-    defined: i16,
-}
-
-impl Leaf {
-    /// The definition level of a value that is there.
-    pub(crate) fn defined(&self) -> i16 {
-        self.defined
-    }
-
-    /// Whether 32 bits hold each of its numbers exactly.
-    pub fn is_narrow(&self) -> bool {
-        matches!(self.kind, Type::BOOLEAN | Type::FLOAT) || self.half
-    }
-
-    /// Whether it holds numbers (or booleans).
-    pub fn is_number(&self) -> bool {
-        matches!(self.kind, Type::BOOLEAN | Type::INT32 | Type::INT64 | Type::FLOAT | Type::DOUBLE) || self.half
-    }
-}
 
 impl ParquetFile {
     /// Opens a file and checks its footer.
@@ -166,27 +129,14 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
         (0..self.groups()).map(|group| self.group_rows(group)).fold(0, usize::saturating_add)
     }
 
-    /// The columns that are not lists.
+    /// The columns that are not inside lists.
     pub fn leaves(&self) -> Vec<Leaf> {
-        let schema = self.reader.metadata().file_metadata().schema_descr();
-        let leaf = |index: usize| {
-            let column = schema.column(index);
-            let logical = column.logical_type_ref();
-            let text = matches!(logical, Some(LogicalType::String | LogicalType::Enum | LogicalType::Json))
-                || column.converted_type() == parquet::basic::ConvertedType::UTF8;
-            let half = matches!(logical, Some(LogicalType::Float16));
-            let decimal = column.converted_type() == parquet::basic::ConvertedType::DECIMAL;
-            (column.max_rep_level() == 0).then(|| Leaf {
-                index,
-                name: column.path().string(),
-                kind: column.physical_type(),
-                text,
-                scale: if decimal { column.type_scale().clamp(0, 300) } else { 0 },
-                half,
-                defined: column.max_def_level(),
-            })
-        };
-        (0..schema.num_columns()).filter_map(leaf).collect()
+        Leaf::all(self.reader.metadata().file_metadata().schema_descr())
+    }
+
+    /// The columns that cannot stand in a table, and why.
+    pub fn left_out(&self) -> Vec<LeftOut> {
+        leaf::left_out(self.reader.metadata().file_metadata().schema_descr())
     }
 
     /// The numbers of some columns in one row group, column after column; NaN where there is none.
@@ -201,11 +151,23 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
     ///
     /// # Errors
     /// Damaged pages; text that is not UTF-8; numbers that are not finite.
-    pub fn table(&self, leaves: &[Leaf]) -> Result<Table> {
+    pub fn table(&self, leaves: &[Leaf]) -> Result<RawTable> {
+        self.table_with(leaves, &[])
+    }
+
+    /// The same; the columns of numbers called one of `as_text` (labels, names of rows) are read as text, every digit kept.
+    ///
+    /// # Errors
+    /// As [`table`](Self::table).
+    pub(crate) fn table_with(&self, leaves: &[Leaf], as_text: &[&str]) -> Result<RawTable> {
         let mut columns = Vec::with_capacity(leaves.len());
         let mut rows = None;
         for leaf in leaves {
-            let values = if leaf.is_number() { self.all_numbers(leaf)? } else { self.all_text(leaf)? };
+            let values = match leaf.kind {
+                Type::INT32 | Type::INT64 if as_text.contains(&leaf.name.as_str()) => self.all_integers(leaf)?,
+                _ if leaf.is_number() => self.all_numbers(leaf)?,
+                _ => self.all_text(leaf)?,
+            };
             let length = match &values {
                 Values::Numbers(numbers) => numbers.len(),
                 Values::Text { codes, .. } => codes.len(),
@@ -214,9 +176,39 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
             if length != expected {
                 return Err(self.bad(leaf, format!("has {length} rows where another column has {expected}")));
             }
-            columns.push(Column { name: leaf.name.clone(), values });
+            columns.push(Column::new(&leaf.name, values));
         }
-        Ok(Table { path: self.path.clone(), columns, rows: rows.unwrap_or(0), first_line: None })
+        let said = leaves.iter().filter(|leaf| !as_text.contains(&leaf.name.as_str()));
+        Ok(RawTable {
+            path: self.path.clone(),
+            columns,
+            rows: rows.unwrap_or(0),
+            notes: said.filter_map(Leaf::note).collect(),
+            ..RawTable::default()
+        })
+    }
+
+    /// Integers as text.
+    fn all_integers(&self, leaf: &Leaf) -> Result<Values> {
+        let mut dictionary = Dictionary::default();
+        let mut push = |value: Option<i64>| match value {
+            Some(value) => dictionary.push(&leaf.integer_text(value)),
+            None => dictionary.push_missing(),
+        };
+        for group in 0..self.groups() {
+            match &mut self.column(group, leaf)? {
+                ColumnReader::Int32ColumnReader(reader) => self.each(group, leaf, reader, &mut |value| {
+                    push(value.map(|&value| i64::from(value)));
+                    Ok(())
+                })?,
+                ColumnReader::Int64ColumnReader(reader) => self.each(group, leaf, reader, &mut |value| {
+                    push(value.copied());
+                    Ok(())
+                })?,
+                _ => return Err(self.bad(leaf, "does not hold whole numbers".into())),
+            }
+        }
+        Ok(dictionary.into_values())
     }
 
     fn all_numbers(&self, leaf: &Leaf) -> Result<Values> {
@@ -270,7 +262,6 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
 
     fn column_numbers(&self, group: usize, leaf: &Leaf) -> Result<Vec<f64>> {
         let mut numbers = Vec::new();
-        let scale = 10f64.powi(leaf.scale);
         macro_rules! collect {
             ($reader:expr, $value:expr) => {
                 self.each(group, leaf, $reader, &mut |value| {
@@ -281,17 +272,23 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
         }
         match &mut self.column(group, leaf)? {
             ColumnReader::BoolColumnReader(reader) => collect!(reader, |&value| f64::from(u8::from(value))),
-            ColumnReader::Int32ColumnReader(reader) => collect!(reader, |&value| f64::from(value) / scale),
-            ColumnReader::Int64ColumnReader(reader) => collect!(reader, |&value| value as f64 / scale),
+            ColumnReader::Int32ColumnReader(reader) => collect!(reader, |&value| leaf.integer(i64::from(value))),
+            ColumnReader::Int64ColumnReader(reader) => collect!(reader, |&value| leaf.integer(value)),
             ColumnReader::FloatColumnReader(reader) => collect!(reader, |&value| f64::from(value)),
             ColumnReader::DoubleColumnReader(reader) => collect!(reader, |&value| value),
-            ColumnReader::FixedLenByteArrayColumnReader(reader) if leaf.half => collect!(reader, |value| {
+            ColumnReader::FixedLenByteArrayColumnReader(reader) if leaf.is_half() => collect!(reader, |value| {
                 let bytes = value.data();
                 match bytes {
                     [low, high] => half::f16::from_le_bytes([*low, *high]).to_f64(),
                     _ => f64::NAN,
                 }
             }),
+            ColumnReader::FixedLenByteArrayColumnReader(reader) if leaf.is_number() => {
+                collect!(reader, |value| leaf.decimal(value.data()))
+            }
+            ColumnReader::ByteArrayColumnReader(reader) if leaf.is_number() => {
+                collect!(reader, |value| leaf.decimal(value.data()))
+            }
             _ => return Err(self.bad(leaf, "does not hold numbers".into())),
         }
         Ok(numbers)
@@ -332,13 +329,13 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
                 break;
             }
             seen += records;
-            if leaf.defined == 0 {
+            if leaf.defined() == 0 {
                 values.iter().try_for_each(|value| cell(Some(value)))?;
                 continue;
             }
             let mut present = values.iter();
             for &level in &levels {
-                cell(if level == leaf.defined { present.next() } else { None })?;
+                cell(if level == leaf.defined() { present.next() } else { None })?;
             }
         }
         if seen != rows {
@@ -352,81 +349,14 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
     }
 }
 
-/// Runs a piece of Parquet's reader; its errors and, for damaged files it does not expect, its panics become ours.
-pub(crate) fn guarded<T>(path: &Path, run: impl FnOnce() -> parquet::errors::Result<T>) -> Result<T> {
-    match catch_unwind(AssertUnwindSafe(run)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(cause)) => Err(DataError::decode(path, Place::File, "cannot be read as Parquet", cause)),
-        Err(_) => Err(DataError::format(path, Place::File, "cannot be read as Parquet: its pages are damaged")),
+/// Names for numbered levels, where the file has a name for each.
+pub(crate) fn name_levels(levels: &mut [String], class_names: Option<&[String]>) {
+    let Some(names) = class_names else { return };
+    let named: Option<Vec<String>> =
+        levels.iter().map(|level| names.get(level.parse::<usize>().ok()?).cloned()).collect();
+    if let Some(named) = named {
+        levels.clone_from_slice(&named);
     }
-}
-
-/// Checks the footer: `… | metadata | length of the metadata (4 bytes) | PAR1`.
-fn check_footer(bytes: &impl ChunkReader) -> std::result::Result<(), String> {
-    let length = bytes.len();
-    if length < 12 {
-        return Err("is too short for Parquet".into());
-    }
-    let tail = bytes.get_bytes(length - 8, 8).map_err(|error| error.to_string())?;
-    if &tail[4..] != b"PAR1" {
-        return Err("is no Parquet file (or it is encrypted, or cut off)".into());
-    }
-    let claimed = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
-    if claimed > length - 8 {
-        return Err(format!("claims {claimed} bytes of metadata in {length} bytes"));
-    }
-    let metadata = bytes.get_bytes(length - 8 - claimed, claimed as usize).map_err(|error| error.to_string())?;
-    let most = claimed as i64;
-    thrift::scan(&metadata, &mut |path, value| match path {
-        // The children of a schema element.
-        [2, 5] if value < 0 || value > most => Err(format!("claims {value} columns inside a column")),
-        _ => Ok(()),
-    })?;
-    Ok(())
-}
-
-/// Checks the page headers of a column before its pages are unpacked.
-fn check_pages(bytes: &impl ChunkReader, chunk: &ColumnChunkMetaData) -> std::result::Result<(), String> {
-    let first = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset()).min(chunk.data_page_offset());
-    let (Ok(start), Ok(size)) = (u64::try_from(first), u64::try_from(chunk.compressed_size())) else {
-        return Err("claims to lie at a negative place".into());
-    };
-    let end = start.checked_add(size).filter(|end| *end <= bytes.len());
-    let end = end.ok_or_else(|| format!("claims bytes {start} and {size} more in a file of {}", bytes.len()))?;
-    let mut at = start;
-    while at < end {
-        let (mut uncompressed, mut compressed, mut dictionary) = (0, 0, 0);
-        let mut window = (end - at).min(1 << 13);
-        let length = loop {
-            let header = bytes.get_bytes(at, window as usize).map_err(|error| error.to_string())?;
-            let scanned = thrift::scan(&header, &mut |path, value| {
-                match path {
-                    [2] => uncompressed = value,
-                    [3] => compressed = value,
-                    [7, 1] => dictionary = value,
-                    _ => {}
-                }
-                Ok(())
-            });
-            match scanned {
-                Ok(length) => break length as u64,
-                Err(_) if window < end - at && window < 1 << 24 => window = (window * 16).min(end - at),
-                Err(problem) => return Err(format!("page at byte {at} {problem}")),
-            }
-        };
-        let left = (end - at - length) as i64;
-        if !(0..=left).contains(&compressed) {
-            return Err(format!("page at byte {at} claims {compressed} bytes where {left} are left"));
-        }
-        if uncompressed < 0 || uncompressed > compressed.saturating_mul(MOST_GAIN) + FREE_BYTES {
-            return Err(format!("page at byte {at} claims {uncompressed} bytes unpacked from {compressed}"));
-        }
-        if dictionary < 0 || dictionary > uncompressed.max(compressed) {
-            return Err(format!("page at byte {at} claims {dictionary} dictionary entries in {uncompressed} bytes"));
-        }
-        at += length + compressed as u64;
-    }
-    Ok(())
 }
 
 /// The classes that Hugging Face wrote for an integer label column, if it did.

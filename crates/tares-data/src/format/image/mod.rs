@@ -3,6 +3,8 @@
 //! JPEG, PNG, GIF (first frame), BMP, WebP and PNM, told by content. A camera's orientation mark is obeyed. Pictures of another
 //! size are stretched to the wanted one with a Lanczos filter of radius 3, which averages when it shrinks.
 
+mod jpeg;
+
 use image::imageops::FilterType;
 use image::{ColorType, DynamicImage, ImageDecoder, ImageReader, Limits};
 use std::io::Cursor;
@@ -26,6 +28,9 @@ pub struct Picture {
 /// # Errors
 /// Why it cannot be decoded, in words.
 pub fn decode(bytes: &[u8]) -> Result<Picture, String> {
+    if !jpeg::is_whole(bytes) {
+        return Err("is a JPEG without its end (is it cut off?)".into());
+    }
     let mut decoder = decoder(bytes)?;
     let grey = matches!(decoder.original_color_type().into(), Colours::Grey);
     let orientation = decoder.orientation().map_err(|error| error.to_string())?;

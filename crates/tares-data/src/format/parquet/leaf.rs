@@ -1,0 +1,163 @@
+//! [`Leaf`]: a column of a Parquet file that is not inside a list, and how its values are numbers or text.
+
+use crate::table::columns::LeftOut;
+use parquet::basic::{ConvertedType, LogicalType, Type};
+use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
+
+/// A column that holds one value per row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leaf {
+    /// Its position among all columns of the file.
+    pub index: usize,
+    /// Its name; inside a structure `structure.name`.
+    pub name: String,
+    /// What is stored.
+    pub kind: Type,
+    /// True if it is text.
+    pub text: bool,
+    /// Integers without a sign.
+    unsigned: bool,
+    /// Decimals are whole numbers divided by 10 to this power.
+    scale: Option<i32>,
+    half: bool,
+    /// What a number of days or seconds means, for dates and times.
+    unit: Option<&'static str>,
+    /// The definition level of a value that is there.
+    defined: i16,
+}
+
+impl Leaf {
+    /// The columns of a schema that are not inside lists.
+    pub(super) fn all(schema: &SchemaDescriptor) -> Vec<Self> {
+        let columns = (0..schema.num_columns()).map(|index| (index, schema.column(index)));
+        columns
+            .filter(|(_, column)| column.max_rep_level() == 0)
+            .map(|(index, column)| Self::of(index, &column))
+            .collect()
+    }
+
+    fn of(index: usize, column: &ColumnDescriptor) -> Self {
+        let (logical, converted) = (column.logical_type_ref(), column.converted_type());
+        let unsigned = match logical {
+            Some(LogicalType::Integer(integer)) => !integer.is_signed,
+            _ => matches!(
+                converted,
+                ConvertedType::UINT_8 | ConvertedType::UINT_16 | ConvertedType::UINT_32 | ConvertedType::UINT_64
+            ),
+        };
+        let scale = match logical {
+            Some(LogicalType::Decimal(decimal)) => Some(decimal.scale),
+            _ => (converted == ConvertedType::DECIMAL).then(|| column.type_scale()),
+        };
+        let unit = match (logical, converted) {
+            (Some(LogicalType::Date), _) | (None, ConvertedType::DATE) => Some("days since 1970"),
+            (Some(LogicalType::Timestamp(_)), _)
+            | (None, ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIMESTAMP_MICROS) => Some("time since 1970"),
+            (Some(LogicalType::Time(_)), _) | (None, ConvertedType::TIME_MILLIS | ConvertedType::TIME_MICROS) => {
+                Some("time since midnight")
+            }
+            _ => None,
+        };
+        Self {
+            index,
+            name: column.path().string(),
+            kind: column.physical_type(),
+            text: matches!(logical, Some(LogicalType::String | LogicalType::Enum | LogicalType::Json))
+                || converted == ConvertedType::UTF8,
+            unsigned,
+            scale: scale.map(|scale| scale.clamp(0, 300)),
+            half: matches!(logical, Some(LogicalType::Float16)),
+            unit,
+            defined: column.max_def_level(),
+        }
+    }
+
+    /// The definition level of a value that is there.
+    pub(crate) fn defined(&self) -> i16 {
+        self.defined
+    }
+
+    /// Whether 32 bits hold each of its numbers exactly.
+    pub fn is_narrow(&self) -> bool {
+        matches!(self.kind, Type::BOOLEAN | Type::FLOAT) || self.half
+    }
+
+    /// Whether it holds numbers (or booleans).
+    pub fn is_number(&self) -> bool {
+        let plain = matches!(self.kind, Type::BOOLEAN | Type::INT32 | Type::INT64 | Type::FLOAT | Type::DOUBLE);
+        let bytes = matches!(self.kind, Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY);
+        plain || self.half || (bytes && self.scale.is_some())
+    }
+
+    /// Whether its cells can stand in a table.
+    pub fn is_cell(&self) -> bool {
+        self.is_number() || self.text
+    }
+
+    pub(super) fn is_half(&self) -> bool {
+        self.half
+    }
+
+    /// A stored integer as a number.
+    pub(super) fn integer(&self, value: i64) -> f64 {
+        let whole = self.whole(value);
+        whole as f64 / 10f64.powi(self.scale.unwrap_or(0))
+    }
+
+    /// A stored integer as text, exact where a 64-bit float is not.
+    pub(super) fn integer_text(&self, value: i64) -> String {
+        match self.scale {
+            None | Some(0) => self.whole(value).to_string(),
+            Some(_) => self.integer(value).to_string(),
+        }
+    }
+
+    fn whole(&self, value: i64) -> i128 {
+        match (self.unsigned, self.kind) {
+            (true, Type::INT32) => i128::from(value as u32),
+            (true, _) => i128::from(value as u64),
+            (false, _) => i128::from(value),
+        }
+    }
+
+    /// A decimal of any length: a whole number, most significant byte first, divided by a power of ten.
+    pub(super) fn decimal(&self, bytes: &[u8]) -> f64 {
+        let scale = 10f64.powi(self.scale.unwrap_or(0));
+        let negative = bytes.first().is_some_and(|byte| byte & 0x80 != 0);
+        if bytes.len() <= 16 {
+            let mut wide = [if negative { 0xff } else { 0 }; 16];
+            wide[16 - bytes.len()..].copy_from_slice(bytes);
+            return i128::from_be_bytes(wide) as f64 / scale;
+        }
+        let value = bytes.iter().fold(0.0, |value, &byte| 256.0 * value + f64::from(byte));
+        let value = if negative { value - 256f64.powi(bytes.len() as i32) } else { value };
+        value / scale
+    }
+
+    /// What is said about a column whose numbers are no plain numbers.
+    pub(super) fn note(&self) -> Option<String> {
+        Some(format!("column \"{}\" is read as a number ({})", self.name, self.unit?))
+    }
+}
+
+/// The columns of a schema that cannot stand in a table, each once, with the reason.
+pub(super) fn left_out(schema: &SchemaDescriptor) -> Vec<LeftOut> {
+    let mut found: Vec<LeftOut> = Vec::new();
+    for index in 0..schema.num_columns() {
+        let column = schema.column(index);
+        let (name, why) = if column.max_rep_level() > 0 {
+            // A list or a map has leaves of its own; people know it by its name.
+            (column.path().parts().first().cloned().unwrap_or_default(), "holds lists")
+        } else {
+            match Leaf::of(index, &column) {
+                leaf if leaf.is_cell() => continue,
+                leaf if leaf.kind == Type::INT96 => (leaf.name, "holds times in an old format (INT96)"),
+                leaf => (leaf.name, "holds bytes"),
+            }
+        };
+        if !found.iter().any(|known| known.name == name) {
+            found.push(LeftOut { name, why: why.into() });
+        }
+    }
+    found
+}

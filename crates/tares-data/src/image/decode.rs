@@ -1,0 +1,183 @@
+//! Picture files → pixels of one size, on all cores.
+
+use crate::error::{DataError, Place, Result};
+use crate::format::folder::LabelledFiles;
+use crate::format::image;
+use crate::image::Pictures;
+use crate::image::rows::PictureParts;
+use crate::io::TreeFile;
+use crate::load::{LoadOptions, ReadProgress, Stage};
+use rayon::prelude::*;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use tares_core::{Label, Shape};
+
+/// Pictures of different sizes, and large ones, become this high and wide unless a size is asked for.
+pub const DEFAULT_SIZE: usize = 64;
+
+/// Pictures with more pixels than this are made smaller unless a size is asked for.
+const LARGEST: usize = 128 * 128;
+
+/// Pictures are decoded in groups of this many, and progress is told in between.
+const GROUP: usize = 256;
+
+/// Stands for "colour, of any size".
+pub(crate) const COLOUR: Shape = Shape::Image { channels: 3, height: 0, width: 0 };
+
+/// Decodes files on all cores. `like`: the shape of the training pictures, which these must match. `problems`: files that could not even be opened.
+pub(crate) fn decode(
+    plan: LabelledFiles<'_>,
+    root: &Path,
+    mut problems: Vec<(PathBuf, String)>,
+    options: &LoadOptions,
+    like: Option<Shape>,
+    progress: &mut dyn FnMut(ReadProgress),
+) -> Result<PictureParts> {
+    let root = root.to_owned();
+    let files: Vec<&TreeFile> = plan.train.iter().chain(&plan.test).map(|(file, _)| *file).collect();
+    let mut notes = plan.notes;
+    let (height, width) = match (options.image_size, like) {
+        (_, Some(Shape::Image { height, width, .. })) if height > 0 => (height, width),
+        (Some((height, width)), _) if height == 0 || width == 0 || height * width > 1 << 24 => {
+            let got = format!("{height}x{width}");
+            return Err(tares_core::Error::value("image size", "from 1x1 to 16 million pixels", got).into());
+        }
+        (Some(size), _) => size,
+        (None, _) => common_size(&files, &mut notes),
+    };
+    let colour = channels_of(like);
+    let labels = |part: &[(&TreeFile, Label)]| part.iter().map(|(_, label)| *label).collect::<Vec<_>>();
+    let total = files.len() as u64;
+    let mut done = 0;
+    let mut report = |count: usize| {
+        done += count as u64;
+        progress(ReadProgress { stage: Stage::Decode, done, total: Some(total) });
+    };
+    let read_part = |part: &[(&TreeFile, Label)], problems: &mut Vec<_>, report: &mut dyn FnMut(usize)| {
+        let files: Vec<&TreeFile> = part.iter().map(|(file, _)| *file).collect();
+        decode_all(&files, labels(part), (height, width), problems, report)
+    };
+    let mut train = read_part(&plan.train, &mut problems, &mut report);
+    let mut test = (!plan.test.is_empty()).then(|| read_part(&plan.test, &mut problems, &mut report));
+    if !problems.is_empty() && !options.skip_unreadable {
+        return Err(DataError::Unreadable { root, files: problems });
+    }
+    if train.labels.is_empty() {
+        return Err(DataError::format(root, Place::File, "holds no picture that can be read"));
+    }
+    // One plane is enough if no picture of either part has colours.
+    let grey = match colour {
+        Some(colour) => !colour,
+        None => train.grey && test.as_ref().is_none_or(|test| test.grey),
+    };
+    let finish = |part: Decoded| part.into_pictures(&root, (height, width), grey);
+    Ok(PictureParts {
+        test: test.take().filter(|test| !test.labels.is_empty()).map(finish),
+        train: finish(std::mem::take(&mut train)),
+        class_names: Some(plan.class_names),
+        labelled: plan.labelled,
+        notes,
+        column_notes: Vec::new(),
+        skipped: problems,
+    })
+}
+
+fn channels_of(like: Option<Shape>) -> Option<bool> {
+    match like {
+        Some(Shape::Image { channels, .. }) => Some(channels == 3),
+        _ => None,
+    }
+}
+
+/// The size all pictures have, if they have one and it is small; else the default.
+fn common_size(files: &[&TreeFile], notes: &mut Vec<String>) -> (usize, usize) {
+    let sizes: BTreeSet<(usize, usize)> =
+        files.par_iter().filter_map(|file| image::dimensions(&file.read().ok()?).ok()).collect();
+    let same = (sizes.len() == 1).then(|| sizes.first().copied()).flatten();
+    match same {
+        Some((height, width)) if height * width <= LARGEST => (height, width),
+        _ => {
+            let why = if same.is_some() { "are large" } else { "have different sizes" };
+            notes.push(format!("pictures {why}: all became {DEFAULT_SIZE}x{DEFAULT_SIZE} (option image-size)"));
+            (DEFAULT_SIZE, DEFAULT_SIZE)
+        }
+    }
+}
+
+/// Pictures with three planes each.
+#[derive(Default)]
+struct Decoded {
+    pixels: Vec<u8>,
+    labels: Vec<Label>,
+    ids: Vec<String>,
+    grey: bool,
+}
+
+fn decode_all(
+    files: &[&TreeFile],
+    labels: Vec<Label>,
+    (height, width): (usize, usize),
+    problems: &mut Vec<(PathBuf, String)>,
+    report: &mut dyn FnMut(usize),
+) -> Decoded {
+    let size = 3 * height * width;
+    let mut decoded = Decoded { grey: true, pixels: Vec::with_capacity(files.len() * size), ..Decoded::default() };
+    let mut group_pixels = vec![0; GROUP.min(files.len()) * size];
+    for (files, labels) in files.chunks(GROUP).zip(labels.chunks(GROUP)) {
+        let outcomes: Vec<std::result::Result<bool, String>> = files
+            .par_iter()
+            .zip(group_pixels.par_chunks_mut(size))
+            .map(|(file, out)| {
+                let picture = image::decode(&file.read()?)?;
+                picture.write(height, width, out);
+                Ok(picture.grey)
+            })
+            .collect();
+        for (((outcome, file), label), pixels) in
+            outcomes.into_iter().zip(files).zip(labels).zip(group_pixels.chunks(size))
+        {
+            match outcome {
+                Ok(grey) => {
+                    decoded.grey &= grey;
+                    decoded.pixels.extend_from_slice(pixels);
+                    decoded.labels.push(*label);
+                    decoded.ids.push(file.path.clone());
+                }
+                Err(why) => problems.push((file.path.clone().into(), why)),
+            }
+        }
+        report(files.len());
+    }
+    decoded
+}
+
+impl Decoded {
+    fn into_pictures(mut self, root: &Path, (height, width): (usize, usize), grey: bool) -> Pictures {
+        let plane = height * width;
+        if grey && self.grey {
+            // All three planes of a grey picture are alike: keep the first.
+            for index in 0..self.labels.len() {
+                self.pixels.copy_within(index * 3 * plane..index * 3 * plane + plane, index * plane);
+            }
+            self.pixels.truncate(self.labels.len() * plane);
+        } else if grey {
+            for index in 0..self.labels.len() {
+                for at in 0..plane {
+                    let channel = |channel: usize| u32::from(self.pixels[index * 3 * plane + channel * plane + at]);
+                    // The weights of ITU-R BT.709, as the decoder uses them for luma.
+                    let luma = (2126 * channel(0) + 7152 * channel(1) + 722 * channel(2)) / 10000;
+                    self.pixels[index * plane + at] = luma as u8;
+                }
+            }
+            self.pixels.truncate(self.labels.len() * plane);
+        }
+        self.pixels.shrink_to_fit();
+        Pictures {
+            path: root.into(),
+            shape: Shape::Image { channels: if grey { 1 } else { 3 }, height, width },
+            pixels: self.pixels,
+            labels: self.labels,
+            ids: Some(self.ids),
+        }
+    }
+}
