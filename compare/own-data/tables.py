@@ -1,0 +1,28 @@
+"""Tables and texts as the programs here read them."""
+import gzip, io
+import numpy as np, pandas as pd
+
+def table(data, name):
+    """(frame of numbers and categories or a list of texts, labels, classes)."""
+    if name == "ag-news":
+        frame = pd.read_csv(f"{data}/text/ag-news.csv.gz")
+        return (frame["title"] + " " + frame["description"]).tolist(), *pd.factorize(frame["label"], sort=True)
+    with gzip.open(f"{data}/tables/{name}.csv.gz", "rt", encoding="utf-8-sig") as file:
+        frame = pd.read_csv(io.StringIO(file.read()), na_values=["?", "'?'"], quotechar='"')
+    labels, classes = pd.factorize(frame.iloc[:, -1], sort=True)
+    frame = frame.iloc[:, :-1]
+    for column in frame:
+        if not pd.api.types.is_numeric_dtype(frame[column]):
+            frame[column] = pd.factorize(frame[column], sort=True)[0].astype("float")
+            frame[column] = pd.Categorical(frame[column].replace(-1, np.nan))
+    return frame, labels, classes
+
+def columns_json(frame):
+    """The columns as judge_json reads them."""
+    for name in frame:
+        column = frame[name]
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            codes = [None if c < 0 else int(c) for c in column.cat.codes]
+            yield {"codes": codes, "levels": max(1, len(column.cat.categories))}
+        else:
+            yield {"numbers": [None if np.isnan(v) else float(v) for v in column.astype("float32")]}

@@ -1,0 +1,41 @@
+//! Judges of labels: models that we train ourselves to give **out-of-fold** probabilities, and learners for tables and text.
+//!
+//! 1. [`matrix`]: inputs, dense columns and sparse rows; [`text`] turns texts into sparse rows.
+//! 2. [`fold`]: which rows are held out when.
+//! 3. [`linear`] and [`trees`]: one judge each, fitted on some rows and asked about others.
+//! 4. [`calibrate`] and [`panel`]: several judges, each calibrated, blended by how well they predict the given labels.
+//! 5. [`stored`]: every fitted model as bytes, checked when read.
+//!
+//! N rows, K classes. Probabilities of a judge about the rows it was trained on are useless for finding wrong labels: it has
+//! learnt them. [`panel::judge`] never gives any.
+//!
+//! The same seed gives the same bits on any number of threads. This crate opens no file and prints nothing.
+
+pub mod calibrate;
+pub mod caller;
+mod cross_fit;
+pub mod error;
+pub mod fold;
+pub mod labelled;
+pub mod linear;
+pub mod matrix;
+pub mod panel;
+mod softmax;
+pub mod stored;
+pub mod text;
+pub mod trees;
+
+pub use caller::{Caller, JudgeProgress};
+pub use cross_fit::CrossFit;
+pub use error::{Error, Result};
+pub use labelled::Labelled;
+pub use linear::{Linear, LinearOptions};
+pub use matrix::{InputColumn, Matrix, SparseRows};
+pub use panel::{Judge, Judgement, Panel, PanelOptions};
+pub use text::{TextFeatures, TextOptions};
+pub use trees::{Boosting, TreeCurriculum, TreeOptions, Trees};
+
+/// The README's example, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,237 @@
+//! Boosting, round by round: slopes at the present scores → a tree per output (or one for all) → new scores.
+//!
+//! What is drawn in a round is a function of (seed, round), and scores are the sum of the trees in order, so a model that
+//! was written after any round continues to the same bits.
+
+use super::bins::{Binned, Binner};
+use super::grow::Growth;
+use super::histogram::{Quantised, Slope};
+use super::loss;
+use super::options::TreeOptions;
+use super::split::Limits;
+use super::tree::Tree;
+use super::{Round, Trees};
+use crate::error::{Result, same_length, value};
+use crate::labelled::Labelled;
+use rayon::prelude::*;
+use tares_core::{Label, Selector, stream};
+
+/// Training in progress.
+pub struct Boosting {
+    model: Trees,
+    binned: Binned,
+    labels: Vec<Label>,
+    weights: Option<Vec<f64>>,
+    scores: Vec<f64>,
+    /// How often each row had gradients.
+    kept: Vec<u32>,
+    least_weight: f64,
+    selector: Selector,
+}
+
+impl Boosting {
+    /// Before the first round: every row has its class's logarithmic share as score.
+    ///
+    /// # Errors
+    /// Data that don't fit together; options outside their domain; no dense column; 2³² or more rows.
+    pub fn new(data: &Labelled<'_>, options: TreeOptions) -> Result<Self> {
+        Self::check(data)?;
+        options.check()?;
+        let totals = data.class_weights();
+        // Half a row more for every class, so that a class without rows has a finite score.
+        let share =
+            |class: usize| ((totals[class] + 0.5) / (totals.iter().sum::<f64>() + 0.5 * data.classes as f64)).ln();
+        let start = match loss::outputs(data.classes) {
+            1 => vec![share(1) - share(0)],
+            outputs => (0..outputs).map(share).collect(),
+        };
+        let model = Trees { classes: data.classes, options, binner: Binner::fit(data), start, rounds: Vec::new() };
+        Self::with(data, model)
+    }
+
+    /// Continues a model on the rows it was trained on: the next round is the one it would have had.
+    ///
+    /// # Errors
+    /// Other classes or columns than the model's.
+    pub fn resume(data: &Labelled<'_>, model: Trees) -> Result<Self> {
+        Self::check(data)?;
+        if model.classes != data.classes {
+            return Err(value("number of classes", format!("the model's {}", model.classes), data.classes));
+        }
+        Self::with(data, model)
+    }
+
+    fn check(data: &Labelled<'_>) -> Result<()> {
+        data.check()?;
+        if data.inputs.columns().is_empty() {
+            return Err(tares_core::Error::empty("list of dense columns (trees read no sparse rows)").into());
+        }
+        if u32::try_from(data.rows()).is_err() {
+            return Err(value("number of rows", "below 4294967296", data.rows()));
+        }
+        Ok(())
+    }
+
+    fn with(data: &Labelled<'_>, mut model: Trees) -> Result<Self> {
+        let binned = model.binner.bin(data.inputs)?;
+        let rounds = std::mem::take(&mut model.rounds);
+        let total: f64 = (0..data.rows()).map(|row| data.weight(row)).sum();
+        let mut boosting = Self {
+            scores: model.start.repeat(data.rows()),
+            kept: vec![0; data.rows()],
+            least_weight: model.options.least_weight(total),
+            labels: data.labels.to_vec(),
+            weights: data.weights.map(<[f64]>::to_vec),
+            selector: Selector::new(),
+            model,
+            binned,
+        };
+        for round in rounds {
+            let kept = boosting.select()?;
+            boosting.take(round, kept.as_deref());
+        }
+        Ok(boosting)
+    }
+
+    /// One round with the options' own loss.
+    ///
+    /// # Errors
+    /// Scores that have become infinite.
+    pub fn step(&mut self) -> Result<()> {
+        let weights = self.weights.as_deref();
+        let weight = |row: usize| weights.map_or(1.0, |weights| weights[row]);
+        let slopes = match &self.model.options.curriculum {
+            Some(curriculum) => curriculum.slopes(&self.scores, &self.labels, self.model.classes, weight),
+            None => loss::slopes(&self.scores, &self.labels, self.model.classes, weight),
+        };
+        let kept = self.select()?;
+        let round = self.grow(&slopes, kept.as_deref())?;
+        self.take(round, kept.as_deref());
+        Ok(())
+    }
+
+    /// One round with slopes from outside: [`outputs`](Self::outputs) per row, row after row. Only the rows `kept`
+    /// (ascending) have a part in the trees; `None` means all.
+    ///
+    /// # Errors
+    /// Lengths that differ; rows that are not there; slopes that are not finite; options with a curriculum of their own.
+    pub fn step_with(&mut self, slopes: &[Slope], kept: Option<&[u32]>) -> Result<()> {
+        if self.model.options.curriculum.is_some() {
+            return Err(value("slopes from outside", "given to trees without a curriculum", "a curriculum"));
+        }
+        same_length("slopes", self.scores.len(), slopes.len())?;
+        if let Some(&row) = kept.and_then(|kept| kept.iter().find(|row| **row as usize >= self.labels.len())) {
+            return Err(value("kept row", format!("below {}", self.labels.len()), row));
+        }
+        let round = self.grow(slopes, kept)?;
+        self.take(round, None);
+        Ok(())
+    }
+
+    /// M: scores per row. One per class; with two classes a single one, the logit of class 1 beside a 0 for class 0.
+    pub fn outputs(&self) -> usize {
+        loss::outputs(self.model.classes)
+    }
+
+    /// N × M scores, row after row.
+    pub fn scores(&self) -> &[f64] {
+        &self.scores
+    }
+
+    /// N × K log-probabilities **of the training rows**: not for audits.
+    pub fn log_probs(&self) -> Vec<f64> {
+        loss::log_probs(&self.scores, self.model.classes)
+    }
+
+    /// How often the options' curriculum kept each row, out of [`rounds`](Trees::rounds); without one, always.
+    pub fn times_kept(&self) -> &[u32] {
+        &self.kept
+    }
+
+    /// The model as it is now.
+    pub fn model(&self) -> &Trees {
+        &self.model
+    }
+
+    /// The model, without its training rows.
+    pub fn into_model(self) -> Trees {
+        self.model
+    }
+
+    fn select(&mut self) -> Result<Option<Vec<u32>>> {
+        let (round, classes) = (self.model.rounds.len(), self.model.classes);
+        let selector = &mut self.selector;
+        let kept =
+            |curriculum: super::TreeCurriculum| curriculum.kept(selector, round, &self.scores, &self.labels, classes);
+        self.model.options.curriculum.map(kept).transpose()
+    }
+
+    fn grow(&self, slopes: &[Slope], kept: Option<&[u32]>) -> Result<Round> {
+        let options = &self.model.options;
+        let (outputs, round) = (self.outputs(), self.model.rounds.len());
+        let rows: Vec<u32> = self.drawn_rows(round, kept);
+        let columns = self.binned.columns.len();
+        let weight = |row: usize| self.weights.as_deref().map_or(1.0, |weights| weights[row]);
+        let limits = Limits { least_weight: self.least_weight, l2: options.l2 };
+        let one_tree = |tree: usize, slopes: &[Slope], outputs: usize| {
+            let quantised = Quantised::new(slopes, outputs, &rows, weight)?;
+            let columns = &drawn_columns(options, round, tree, columns);
+            let (leaves, rate) = (options.leaves, options.rate);
+            let growth = Growth { binned: &self.binned, quantised: &quantised, columns, leaves, limits, rate };
+            Ok(growth.grow(rows.clone()))
+        };
+        if options.shared || outputs == 1 {
+            return Ok(vec![one_tree(0, slopes, outputs)?]);
+        }
+        let of_output =
+            |output: usize| -> Vec<Slope> { slopes.iter().skip(output).step_by(outputs).copied().collect() };
+        (0..outputs).into_par_iter().map(|output| one_tree(output, &of_output(output), 1)).collect()
+    }
+
+    /// Bernoulli draws row by row: the same rows whatever the curriculum keeps.
+    fn drawn_rows(&self, round: usize, kept: Option<&[u32]>) -> Vec<u32> {
+        let rows = self.labels.len();
+        let options = &self.model.options;
+        let drawn: Option<Vec<bool>> = (options.row_part < 1.0).then(|| {
+            let mut draw = stream(options.seed, &format!("rows of round {round}"));
+            (0..rows).map(|_| draw.chance(options.row_part)).collect()
+        });
+        let wanted = |row: &u32| drawn.as_ref().is_none_or(|drawn| drawn[*row as usize]);
+        match kept {
+            Some(kept) => kept.iter().copied().filter(wanted).collect(),
+            None => (0..rows as u32).filter(wanted).collect(),
+        }
+    }
+
+    fn take(&mut self, round: Round, kept: Option<&[u32]>) {
+        match kept {
+            Some(kept) => kept.iter().for_each(|&row| self.kept[row as usize] += 1),
+            None => self.kept.iter_mut().for_each(|times| *times += 1),
+        }
+        add_round(&round, &self.binned, &mut self.scores, loss::outputs(self.model.classes));
+        self.model.rounds.push(round);
+    }
+}
+
+/// The columns that a tree may ask about, ascending.
+fn drawn_columns(options: &TreeOptions, round: usize, tree: usize, columns: usize) -> Vec<u32> {
+    let wanted = ((options.column_part * columns as f64).ceil() as usize).clamp(1, columns);
+    let mut drawn: Vec<u32> = (0..columns as u32).collect();
+    if wanted < columns {
+        stream(options.seed, &format!("columns of tree {tree} in round {round}")).shuffle(&mut drawn);
+        drawn.truncate(wanted);
+        drawn.sort_unstable();
+    }
+    drawn
+}
+
+/// Adds the values of a round's trees to N × M scores.
+pub(crate) fn add_round(round: &[Tree], binned: &Binned, scores: &mut [f64], outputs: usize) {
+    scores.par_chunks_mut(outputs).with_min_len(1024).enumerate().for_each(|(row, scores)| match round {
+        [tree] => {
+            let values = &tree.values[tree.leaf(binned, row)..][..outputs];
+            scores.iter_mut().zip(values).for_each(|(score, value)| *score += value);
+        }
+        _ => scores.iter_mut().zip(round).for_each(|(score, tree)| *score += tree.values[tree.leaf(binned, row)]),
+    });
+}

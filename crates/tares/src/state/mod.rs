@@ -1,5 +1,0 @@
-//! The state of a training as bytes: checkpoints, whose they are, and weights.
-
-pub mod checkpoint;
-pub(crate) mod identity;
-pub mod safetensors;
