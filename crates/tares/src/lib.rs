@@ -47,27 +47,26 @@
 //! # Ok::<(), tares::Error>(())
 //! ```
 
-pub mod augment;
-pub mod batches;
-pub mod checkpoint;
 pub mod cross_validation;
-pub mod descent;
 pub mod device;
 pub mod error;
 pub mod evaluate;
 pub mod fit;
 pub mod history;
-mod identity;
-pub mod input_transform;
+mod input;
 pub mod loss;
 pub mod method;
 pub mod network;
-pub mod normalise;
 pub mod optimiser;
 pub mod plan;
 mod run;
-pub mod safetensors;
-pub mod schedule;
+mod state;
+
+// Folders are for readers of the source; users find these modules at the root.
+pub use input::{augment, batches, input_transform, normalise};
+pub use optimiser::{descent, schedule};
+pub(crate) use state::identity;
+pub use state::{checkpoint, safetensors};
 
 pub use augment::Augment;
 pub use checkpoint::Checkpoint;

@@ -1,5 +1,8 @@
 //! [`Optimiser`]: how weights follow their gradients, Adam or SGD with momentum, and the numbers of each.
 
+pub mod descent;
+pub mod schedule;
+
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
 use tares_core::Error;

@@ -1,5 +1,5 @@
-//! The two tables an audit leaves behind, as fast as the disk takes them: lines are put together on all cores and written in
-//! order, a few hundred kilobytes at a time, so that a table of millions of rows takes little memory.
+//! The two tables of an audit: the labels of every row, and the suspects. All cores format blocks of lines, and the blocks are
+//! written in order, so memory does not grow with the number of rows.
 
 use crate::error::Result;
 use crate::io::atomic;
@@ -9,11 +9,11 @@ use std::ops::Range;
 use std::path::Path;
 use tares_core::audit::{Evidence, Suspect};
 
-/// Lines that one thread puts together at a time.
+/// Lines per block.
 const STEP: usize = 1 << 12;
 
-/// `index,id,given,suggested` of every row. `classes` are cells as they stand in the file; `id` gives those of the rows, the
-/// row's number if there is none.
+/// Writes `index,id,given,suggested` for every row. `classes` holds each class name as a finished CSV cell; `id` gives the id
+/// cell of a row, by default its index.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -94,7 +94,7 @@ pub fn write_suspects(
     })
 }
 
-/// Writes `count` lines; `format` appends those of a range.
+/// Writes a header and `count` lines; `format` appends the lines of a range to a buffer.
 fn write_lines(
     path: &Path,
     header: &[u8],
@@ -106,7 +106,7 @@ fn write_lines(
         let wave = 2 * rayon::current_num_threads();
         let (mut ready, mut next) = (vec![Vec::new(); wave], vec![Vec::new(); wave]);
         let mut first = 0;
-        // While one wave is written the next one is put together.
+        // The next blocks are formatted while these are written.
         loop {
             let fill = |texts: &mut Vec<Vec<u8>>| {
                 texts.par_iter_mut().enumerate().for_each(|(number, text)| {
@@ -142,7 +142,7 @@ impl Short {
         Some(Self { bytes: u128::from_le_bytes(bytes), length: text.len() })
     }
 
-    /// The last sixteen digits of a number, from the left.
+    /// A number as decimal digits (the last 16 of them).
     #[inline]
     fn number(mut value: u64) -> Self {
         let (mut bytes, mut length) = (0, 0);
@@ -155,7 +155,7 @@ impl Short {
         }
     }
 
-    /// Of the number `value` that this is: the one after it. Nine times of ten only the last digit changes.
+    /// The digits of `value + 1`, where these are the digits of `value`. Nine times in ten only the last one changes.
     #[inline]
     fn after(self, value: u64) -> Self {
         let last = 8 * (self.length - 1);
@@ -165,7 +165,7 @@ impl Short {
         }
     }
 
-    /// Appends `7,7`.
+    /// Appends the number twice with a comma between, as in `7,7`.
     #[inline]
     fn push_twice_to(self, text: &mut Vec<u8>) {
         if self.length > 7 {
@@ -186,7 +186,7 @@ impl Short {
     }
 }
 
-/// A text that is appended often.
+/// Text that is appended to many lines.
 enum Piece {
     Short(Short),
     /// Up to 32 bytes.
@@ -218,7 +218,7 @@ impl Piece {
     }
 }
 
-/// Appends a number from 0 on with so many places behind the point.
+/// Appends a number with `PLACES` decimals. Numbers from 0 to 10¹⁵ take the fast way.
 fn push_decimal<const PLACES: usize>(text: &mut Vec<u8>, value: f64) {
     let unit = const { 10u64.pow(PLACES as u32) };
     let scaled = value * unit as f64;
@@ -228,7 +228,7 @@ fn push_decimal<const PLACES: usize>(text: &mut Vec<u8>, value: f64) {
     }
     let scaled = (scaled + 0.5) as u64;
     Short::number(scaled / unit).push_to(text);
-    // A 1 before the places keeps their zeros; the point takes its place.
+    // A leading 1 keeps the zeros of the decimals (0.05 as 105); then the point takes its place.
     let places = Short::number(unit + scaled % unit);
     let point = u128::from(b'1' ^ b'.');
     Short { bytes: places.bytes ^ point, ..places }.push_to(text);

@@ -67,7 +67,7 @@ pub enum TableFormat {
 }
 
 impl TableFormat {
-    /// By the end of a file's name.
+    /// The format that the end of a file's name says.
     ///
     /// # Errors
     /// Another ending.
@@ -136,7 +136,7 @@ impl OutTable {
         self.columns.first().map_or(0, |(_, cells)| cells.len())
     }
 
-    /// Writes a file in the format its name ends with. See [`write_csv`](Self::write_csv) for `guard`.
+    /// Writes a file in the format that its name ends with; [`write_csv`](Self::write_csv) says what `guard` does.
     ///
     /// # Errors
     /// An unknown ending; what the operating system refuses.

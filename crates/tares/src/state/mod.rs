@@ -1,0 +1,5 @@
+//! The state of a training as bytes: checkpoints, whose they are, and weights.
+
+pub mod checkpoint;
+pub(crate) mod identity;
+pub mod safetensors;
