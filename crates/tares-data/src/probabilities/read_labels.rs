@@ -6,13 +6,13 @@ use crate::format::npy::{self, Stored};
 use crate::format::npz::Npz;
 use crate::format::parquet::ParquetFile;
 use crate::io::Input;
-use crate::table::columns::{Dictionary, Values};
+use crate::table::columns::{Dictionary, LABEL_NAMES, Values};
 use std::path::Path;
 use tares_core::Label;
 
-/// Names a label column goes by beside probabilities, when nobody says which it is.
-const LABEL_NAMES: [&str; 6] = ["label", "labels", "given", "y", "target", "class"];
-/// And the column of true labels beside given ones, as `tares corrupt` writes it.
+/// The column of given labels beside true ones, as `tares corrupt` writes it; it goes before the usual [`LABEL_NAMES`].
+const GIVEN_NAMES: [&str; 1] = ["given"];
+/// The column of true labels beside given ones.
 const TRUTH_NAMES: [&str; 3] = ["truth", "true", "true_label"];
 
 /// Labels from a file of any format: an array with one label per row, or a column of a table.
@@ -20,7 +20,7 @@ const TRUTH_NAMES: [&str; 3] = ["truth", "true", "true_label"];
 /// # Errors
 /// It cannot be read; several columns and none has a usual name; a row without a label.
 pub fn read_labels(path: &Path, column: Option<&str>) -> Result<LabelList> {
-    read_column(path, column, &LABEL_NAMES)
+    read_column(path, column, &[&GIVEN_NAMES[..], &LABEL_NAMES].concat())
 }
 
 /// The same of true labels: of several columns the one called `truth`.
@@ -28,7 +28,7 @@ pub fn read_labels(path: &Path, column: Option<&str>) -> Result<LabelList> {
 /// # Errors
 /// As [`read_labels`].
 pub fn read_truth(path: &Path) -> Result<LabelList> {
-    read_column(path, None, &[&TRUTH_NAMES[..], &LABEL_NAMES].concat())
+    read_column(path, None, &[&TRUTH_NAMES[..], &GIVEN_NAMES, &LABEL_NAMES].concat())
 }
 
 fn read_column(path: &Path, column: Option<&str>, usual: &[&str]) -> Result<LabelList> {
