@@ -54,7 +54,7 @@ pub struct AuditSummary {
 /// The transition matrix in `summary.json`, to six places: more nobody can estimate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum TransitionRecord {
-    /// All of it, `[true][given]`, up to [`MOST_DENSE`] classes.
+    /// All of it, `[true][given]`, up to `MOST_DENSE` classes.
     #[serde(rename = "transition")]
     Dense(Vec<Vec<f64>>),
     /// With more classes: what is listed, and what every other entry of a row is.

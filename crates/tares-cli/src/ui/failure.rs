@@ -113,7 +113,7 @@ impl From<tares_data::DataError> for Failure {
     }
 }
 
-/// Output that failed. A reader that left is no failure: [`crate::terminal::print`] passes over it.
+/// Output that failed. A reader that left is no failure: [`crate::ui::terminal`] passes over it.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::new(format!("cannot write the output: {}", reason(&error)))
