@@ -14,7 +14,7 @@ const DEFLATE_MOST: u64 = 1032;
 /// Real data rarely shrinks by more than this.
 const DEFLATE_LIKELY: u64 = 16;
 
-/// A file being read, unzipped on the way if it is gzipped (and then no further than [`crate::io::unpack`] allows).
+/// A file being read, unzipped on the way if it is gzipped (and then no further than `io/unpack.rs` allows).
 pub struct Input {
     path: PathBuf,
     reader: Box<dyn BufRead + Send>,

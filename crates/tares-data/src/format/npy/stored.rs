@@ -36,7 +36,7 @@ impl Stored {
     /// Opens an array. A gzipped one is unpacked into memory.
     ///
     /// # Errors
-    /// As [`read`].
+    /// As [`crate::npy::read`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let mut input = Input::open(path)?;
