@@ -4,6 +4,7 @@
 //! pair that is remembered has positive curvature. Sums run in a fixed order: the same input gives the same bits.
 
 use crate::error::Result;
+use rayon::prelude::*;
 use std::collections::VecDeque;
 
 /// When to stop.
@@ -126,12 +127,22 @@ fn towards_minimum(memory: &VecDeque<Pair>, gradient: &[f64]) -> Vec<f64> {
     direction
 }
 
+/// Entries that one thread takes at a time; a constant, so that sums don't depend on the number of threads.
+const PIECE: usize = 1 << 15;
+
 fn add(to: &mut [f64], times: f64, what: &[f64]) {
-    to.iter_mut().zip(what).for_each(|(to, what)| *to += times * what);
+    to.par_chunks_mut(PIECE).zip(what.par_chunks(PIECE)).for_each(|(to, what)| {
+        to.iter_mut().zip(what).for_each(|(to, what)| *to += times * what);
+    });
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let pieces: Vec<f64> = a.par_chunks(PIECE).zip(b.par_chunks(PIECE)).map(|(a, b)| dot_piece(a, b)).collect();
+    pieces.iter().sum()
 }
 
 /// Eight sums side by side, so that the loop is compiled to vector instructions.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+fn dot_piece(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 8];
     let (wide_a, rest_a) = a.as_chunks::<8>();
     let (wide_b, rest_b) = b.as_chunks::<8>();

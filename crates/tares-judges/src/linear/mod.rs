@@ -43,7 +43,7 @@ pub struct LinearOptions {
 impl Default for LinearOptions {
     fn default() -> Self {
         // Judges need no more digits: log-losses along the path differ by far more.
-        Self { tolerance: 1e-5, iterations: 200 }
+        Self { tolerance: 1e-4, iterations: 200 }
     }
 }
 

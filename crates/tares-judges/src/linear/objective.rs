@@ -115,10 +115,7 @@ pub(crate) fn logits(design: &Design, parameters: &[f64], outputs: usize, first:
     if design.sparse.entries() > 0 {
         for (row, logits) in out.chunks_exact_mut(outputs).enumerate() {
             let (columns, values) = design.sparse.row(first + row);
-            for (&column, &x) in columns.iter().zip(values) {
-                let weights = &sparse[column as usize * outputs..][..outputs];
-                logits.iter_mut().zip(weights).for_each(|(logit, weight)| *logit += weight * f64::from(x));
-            }
+            add_products(logits, sparse, columns, values);
         }
     }
 }
@@ -173,6 +170,37 @@ fn dot(column: &[f32], residuals: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
+/// Adds Σ value · (row `place` of `rows`): the sparse product that logits and gradients both are. `sums` has M entries, as has
+/// each of the rows.
+fn add_products(sums: &mut [f64], rows: &[f64], places: &[u32], values: &[f32]) {
+    // With their number known to the compiler the sums stay in registers.
+    match sums.len() {
+        1 => add_fixed::<1>(sums, rows, places, values),
+        3 => add_fixed::<3>(sums, rows, places, values),
+        4 => add_fixed::<4>(sums, rows, places, values),
+        5 => add_fixed::<5>(sums, rows, places, values),
+        6 => add_fixed::<6>(sums, rows, places, values),
+        outputs => {
+            for (&place, &value) in places.iter().zip(values) {
+                let row = &rows[place as usize * outputs..][..outputs];
+                sums.iter_mut().zip(row).for_each(|(sum, number)| *sum += number * f64::from(value));
+            }
+        }
+    }
+}
+
+fn add_fixed<const M: usize>(sums: &mut [f64], rows: &[f64], places: &[u32], values: &[f32]) {
+    let rows = rows.as_chunks::<M>().0;
+    let mut kept = [0.0; M];
+    for (&place, &value) in places.iter().zip(values) {
+        let row = &rows[place as usize];
+        for output in 0..M {
+            kept[output] += row[output] * f64::from(value);
+        }
+    }
+    sums.iter_mut().zip(kept).for_each(|(sum, kept)| *sum += kept);
+}
+
 impl Transposed {
     fn of(design: &Design) -> Self {
         let sparse = &design.sparse;
@@ -202,10 +230,7 @@ impl Transposed {
         }
         slopes.par_chunks_mut(outputs).with_min_len(512).enumerate().for_each(|(column, slopes)| {
             let range = self.starts[column]..self.starts[column + 1];
-            for (&row, &x) in self.rows[range.clone()].iter().zip(&self.values[range]) {
-                let residuals = &residuals[row as usize * outputs..][..outputs];
-                slopes.iter_mut().zip(residuals).for_each(|(slope, residual)| *slope += residual * f64::from(x));
-            }
+            add_products(slopes, residuals, &self.rows[range.clone()], &self.values[range]);
         });
     }
 }
