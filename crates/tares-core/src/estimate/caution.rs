@@ -6,6 +6,9 @@ use super::{Estimate, Overview};
 /// A rate this much above the disagreement, and by this factor, cannot come from the labels alone.
 const FAR_ABOVE: f64 = 0.05;
 const FAR_ABOVE_FACTOR: f64 = 1.2;
+/// A classifier with less skill than this may be wrong as often as the labels; with an interval this wide nobody can tell which.
+const SKILL_TO_DECIDE: f64 = 0.5;
+const WIDE_INTERVAL: f64 = 0.25;
 /// Classes named in one sentence; the others are counted.
 const MOST_NAMED: usize = 10;
 
@@ -32,6 +35,13 @@ pub enum Caution {
         rate: f64,
         /// The part of labels that are not the first choice.
         disagreement: f64,
+    },
+    /// Wrong labels and rows that are hard for the classifier look alike here.
+    Undecided {
+        /// The part of labels that are not the first choice.
+        disagreement: f64,
+        /// The interval of the estimated rate.
+        interval: (f64, f64),
     },
     /// No row has these labels.
     WithoutRows(Vec<usize>),
@@ -63,6 +73,8 @@ impl Caution {
                 found.push(Self::WeakJudge { agreement, largest_share: overview.largest_share() });
             } else if estimate.rate > (disagreement + FAR_ABOVE).max(FAR_ABOVE_FACTOR * disagreement) {
                 found.push(Self::AboveDisagreement { rate: estimate.rate, disagreement });
+            } else if overview.skill() < SKILL_TO_DECIDE && estimate.interval.1 - estimate.interval.0 > WIDE_INTERVAL {
+                found.push(Self::Undecided { disagreement, interval: estimate.interval });
             }
         }
         let empty: Vec<usize> = (0..overview.counts.len()).filter(|&class| overview.counts[class] == 0).collect();
@@ -109,6 +121,14 @@ impl Caution {
                  or bring a better model's probabilities",
                 100.0 * rate,
                 100.0 * disagreement
+            ),
+            Self::Undecided { disagreement, interval: (low, high) } => format!(
+                "the predictions disagree with {:.1} % of the labels, and it cannot be told how many of these labels are wrong and \
+                 how many rows are merely hard for the model: the noise rate may be anything from {:.1} to {:.1} %; look at some \
+                 suspects before you trust them, or bring a better model's probabilities",
+                100.0 * disagreement,
+                100.0 * low,
+                100.0 * high
             ),
             Self::WithoutRows(classes) => {
                 let shown: Vec<String> = classes.iter().take(MOST_NAMED).map(|&class| name(class)).collect();
@@ -163,6 +183,18 @@ mod tests {
         let given = overview(vec![100; 10], 200, 0.9);
         assert!(matches!(about(&given, 0.63)[..], [Caution::AboveDisagreement { .. }]));
         assert_eq!(about(&given, 0.22), []);
+    }
+
+    #[test]
+    fn a_wide_interval_of_a_middling_judge_is_said() {
+        let (given, rate) = (overview(vec![629, 333, 511], 660, 0.5), 0.42);
+        let mut estimate = Estimate::counted(rate, given.rows, Transition::identity(3).unwrap());
+        assert_eq!(Caution::about(&given, &estimate), []);
+        estimate.interval = (0.15, 0.47);
+        let found = Caution::about(&given, &estimate);
+        assert!(matches!(found[..], [Caution::Undecided { .. }]), "{found:?}");
+        let said = found[0].sentence(|class| class.to_string());
+        assert!(said.contains("from 15.0 to 47.0 %") && said.contains("look at some suspects"), "{said}");
     }
 
     #[test]
