@@ -104,7 +104,7 @@ fn a_changed_question_does_not_mix_with_old_answers() {
     let question = || std::fs::read_to_string(place.path().join("x/experiment.toml")).unwrap();
     let before = question();
     let error = ask("2").fails(2);
-    assert!(error.contains("asked for differently") && error.contains("epochs = 1"), "{error}");
+    assert!(error.contains("has other settings") && error.contains("epochs = 1"), "{error}");
     assert_eq!(question(), before, "a comparison that is refused changes nothing");
     assert!(place.path().join("x/report.html").exists());
     assert!(error.contains("--overwrite"), "{error}");

@@ -63,7 +63,7 @@ fn a_rate_that_cannot_be_trusted_is_said_and_no_published_figure_beside_it() {
     let train = ["train", path(&data), "--label", "kind", "--epochs", "2", "--network", "mlp:8", "--out", path(&run)];
     let (_, said) = tares(&train).ends(0);
     assert!(said.contains("warning") && said.contains("the model knows too little to judge these labels"), "{said}");
-    assert!(!said.contains("Published"), "{said}");
+    assert!(!said.contains("published"), "{said}");
     let manifest = program::json(&run.join("manifest.json"));
     assert!(manifest["rate"]["warning"].as_str().unwrap().contains("knows too little"), "{manifest}");
     let page = fs::read_to_string(run.join("report.html")).unwrap();

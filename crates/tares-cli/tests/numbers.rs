@@ -49,7 +49,7 @@ fn a_manifest_and_its_epochs_keep_every_bit() {
     for _ in 0..TIMES {
         let mut part = || fraction(&mut draw);
         let rate =
-            RateRecord { value: part(), source: "estimated".into(), band: Some((part(), part())), warning: None };
+            RateRecord { value: part(), source: "estimated".into(), interval: Some((part(), part())), warning: None };
         let manifest = Manifest { rate: Some(rate), ..empty.clone() };
         let bytes = tares_cli::json::to_json(&manifest).unwrap();
         assert_eq!(serde_json::from_slice::<Manifest>(&bytes).unwrap(), manifest);

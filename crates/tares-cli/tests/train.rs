@@ -90,7 +90,7 @@ fn ctrl_c_keeps_a_checkpoint_and_resuming_gives_the_same_epochs() {
     assert!(error.contains("finish the run first"), "{error}");
 
     let (_, notes) = tares_in(place.path(), &["train", "--resume", "--out", "stopped"]).ends(0);
-    assert!(notes.contains(&format!("going on after epoch {before}")), "{notes}");
+    assert!(notes.contains(&format!("continuing after epoch {before}")), "{notes}");
     tares_in(place.path(), &with(&long, &["whole"])).success();
     assert_eq!(epochs(&stopped), epochs(&place.path().join("whole")));
     let suspects = |run: &str| std::fs::read(place.path().join(run).join("suspects.csv")).unwrap();
@@ -163,7 +163,7 @@ fn epochs_lost_with_the_power_are_written_anew_from_the_checkpoint() {
     let before = epochs(&lost);
     std::fs::write(lost.join("epochs.jsonl"), "").unwrap();
     let (_, notes) = tares_in(place.path(), &["train", "--resume", "--out", "lost"]).ends(0);
-    assert!(notes.contains(&format!("going on after epoch {}", before.len())), "{notes}");
+    assert!(notes.contains(&format!("continuing after epoch {}", before.len())), "{notes}");
     assert_eq!(epochs(&lost)[..before.len()], before);
     tares_in(place.path(), &with(&long, &["whole"])).success();
     assert_eq!(epochs(&lost), epochs(&place.path().join("whole")));
@@ -294,7 +294,7 @@ fn mistakes_say_the_way_out() {
     let network = error(&["train", "digits", "--network", "cnn9", "--epochs", "1"]);
     assert!(network.contains("cnn9"), "{network}");
     let resume = error(&["train", "--resume", "--out", "nowhere"]);
-    assert!(resume.contains("no run to go on with"), "{resume}");
+    assert!(resume.contains("no run to continue"), "{resume}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `tares audit`: which labels are wrong, how many, and what they should be.
+//! `tares audit`: which labels are wrong, how many, and which labels would be right.
 
 use super::Exit;
 use super::apply_labels;
@@ -27,21 +27,21 @@ use tares_data::{LoadOptions, Reading};
 
 /// Find wrong labels
 ///
-/// From a model's out-of-sample probabilities (--probs), from data alone (networks are trained on folds of it), or from
-/// a finished run of `tares train`. Writes suspects.csv, labels-suggested.csv, summary.json and audit.html, the page to
-/// review suspects in.
+/// Audits a model's out-of-sample probabilities (--probs), data alone (networks are trained on folds of it), or a
+/// finished run of `tares train`. Writes suspects.csv, labels-suggested.csv, summary.json, and audit.html, a page for
+/// reviewing the suspects.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tares audit flowers.csv --label species                   a table: trains on folds, then audits
   tares audit photos/ --out audits/photos                   a folder of class folders
-  tares audit photos/ --out audits/photos --resume          go on after Ctrl-C or a crash
+  tares audit photos/ --out audits/photos --resume          continue after Ctrl-C or a crash
   tares audit --labels y.npy --probs p.npy --out DIR        any model's out-of-sample probabilities
-  tares audit flowers.csv --label species --probs p.csv     the same, with the rows to look at
-  tares audit runs/flowers-npcl                             a finished run, from its training history
-  tares audit --labels y.npy --probs p.npy --features f.npy a second estimate of the noise, from a network's features
+  tares audit flowers.csv --label species --probs p.csv     the same, and the page shows the rows
+  tares audit runs/flowers-npcl                             a finished run, judged by its training history
+  tares audit --labels y.npy --probs p.npy --features f.npy adds a second estimate of the noise rate
 
 Probabilities are N x K in NPY, NPZ, CSV or Parquet. Columns named after the classes may be in any order;
-others are the classes in order. Labels are class names, or numbers 0..K-1 that count the columns.
+without such names, column i is class i. Labels are class names, or column numbers 0..K-1.
 Exit codes: 0 no suspects (or --exit-zero), 1 suspects, 2 failure.")]
 pub struct Audit {
     /// A built-in name, a path, or a directory that `tares train` wrote
@@ -50,16 +50,16 @@ pub struct Audit {
     /// Out-of-sample probabilities, one row per sample and one column per class: NPY, NPZ, CSV or Parquet
     #[arg(long, value_name = "FILE")]
     probs: Option<PathBuf>,
-    /// The true labels, by name or number, to see how good the audit is
+    /// The true labels, by name or number, to measure how good the audit is
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
-    /// A network's features of the rows, N x D in .npy: a second opinion on the noise rate, from the labels of nearest rows
+    /// A network's features of the rows, N x D in .npy: adds a second estimate of the noise rate, from the labels of each row's nearest neighbours
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
     /// Where to write [default: audits/NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with the interrupted audit in --out: the same command with this flag
+    /// Continue the interrupted audit in --out: repeat its command with this flag
     #[arg(long, conflicts_with = "probs")]
     resume: bool,
     /// How wrong labels are found: posterior, confident (as cleanlab), argmax
@@ -74,13 +74,13 @@ pub struct Audit {
     /// Exit with 0 even when there are suspects
     #[arg(long)]
     exit_zero: bool,
-    /// Suspects on the page, pictures included
+    /// How many suspects the page shows
     #[arg(long, default_value_t = 1000, value_name = "N")]
     gallery: usize,
-    /// Without --probs: networks trained, each on all folds but one
+    /// Without --probs: how many folds; for each, a network is trained on all the others
     #[arg(long, default_value_t = 4, value_name = "K")]
     folds: usize,
-    /// Without --probs: how they are trained
+    /// Without --probs: the method that trains these networks
     #[arg(long, default_value = "gce", value_name = "METHOD")]
     train_method: Method,
     #[command(flatten)]
@@ -89,21 +89,21 @@ pub struct Audit {
     reading: Load,
 }
 
-/// What is known about the rows besides labels and probabilities.
+/// The rows of an audit: labels, and the data itself where it was read.
 struct Rows {
     data: Option<(Dataset, Reading)>,
     given: Vec<Label>,
     truth: Option<Vec<Label>>,
     /// Names of the classes.
     classes: Vec<String>,
-    /// The command that puts reviewed labels back.
+    /// The command that writes reviewed labels into the data.
     apply: Option<String>,
-    /// A sentence for every column that is not used as it stands.
+    /// One sentence for each column that was changed or left out when the data was read.
     notes: Vec<String>,
 }
 
 impl Audit {
-    /// Audits.
+    /// Runs the audit and writes its files.
     ///
     /// # Errors
     /// Labels or probabilities that cannot be read or don't fit each other; a directory that cannot be written.
@@ -136,7 +136,7 @@ impl Audit {
         let (page, labels) = rayon::join(page, tables);
         page?;
         let labels = labels?;
-        // Everything that came of them is written.
+        // The folds are only needed to resume, and this audit is complete.
         remove_folds(&out.join(FOLDS))?;
         print(&report.summary, &out, labels, screen)?;
         Ok(if report.suspects.is_empty() || self.exit_zero { Exit::Fine } else { Exit::Findings })
@@ -187,7 +187,7 @@ impl Audit {
         let network = self.training.network.clone().unwrap_or_else(|| Network::suggest(data.shape()));
         let device = tares::device::by_name(self.training.device())?;
         screen.note(format!(
-            "{}: {} rows in {} classes; training {} networks ({network}, {}) on all folds but one ...",
+            "{}: {} rows in {} classes; training {} networks ({network}, {}), each on all folds but one ...",
             plain(source),
             data.len(),
             data.classes(),
@@ -216,14 +216,18 @@ impl Audit {
 
     fn of_run(&self, place: &str, screen: &Screen) -> Outcome<(Findings, Rows)> {
         if self.resume {
-            return Err(Failure::new(format!("{place}: --resume is for audits of data, this is a run")));
+            return Err(Failure::new(format!(
+                "{place}: --resume continues an audit of data, but this is a finished run"
+            )));
         }
         let history = RunHistory::read(Path::new(place))?;
         let (suspects, summary, scores) = history.judge()?;
         let data = match history.load(screen) {
             Ok(loaded) => Some(loaded),
             Err(failure) => {
-                screen.warning(format!("the page has no pictures or values: {failure}"));
+                screen.warning(format!(
+                    "the page shows no pictures or values, because the run's data cannot be read: {failure}"
+                ));
                 None
             }
         };
@@ -258,7 +262,7 @@ impl Audit {
         let truth = in_classes(&read_truth(path)?, path, &rows.classes)?;
         if truth.len() != rows.given.len() {
             return Err(Failure::new(format!(
-                "{}: true labels must be as many as the {} given ones, got {}",
+                "{}: must have a true label for each of the {} rows, got {}",
                 path.display(),
                 rows.given.len(),
                 truth.len()
@@ -283,17 +287,17 @@ impl Audit {
     }
 }
 
-/// Ctrl-C, with how to go on.
+/// After Ctrl-C, tells how to continue.
 fn resumable(failure: Failure) -> Failure {
     match failure {
         Failure::Interrupted { .. } => Failure::Interrupted {
-            way_out: "everything so far is kept; go on with the same command and --resume".to_owned(),
+            way_out: "everything so far is kept; to continue, repeat the command with --resume".to_owned(),
         },
         other => other,
     }
 }
 
-/// Rows that don't sum to 1 can be mended here.
+/// Where rows don't sum to 1, the error suggests --normalise.
 fn normalisable(failure: Failure, path: &Path) -> Failure {
     let text = failure.to_string();
     let failure = failure.within(path.display());
@@ -333,7 +337,7 @@ impl Rows {
     }
 }
 
-/// Tells audits apart in the browser: the same labels and suspects give the same key.
+/// The name under which the browser stores review decisions: the same labels and suspects give the same key.
 fn key(given: &[Label], suspects: &[Suspect]) -> String {
     let words = given.iter().map(|&label| u64::from(label)).chain(suspects.iter().map(|suspect| suspect.index as u64));
     format!("{:016x}", words.fold(Fingerprint::default(), Fingerprint::with).value())

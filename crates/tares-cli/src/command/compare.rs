@@ -1,4 +1,4 @@
-//! `tares compare`: noises × methods × seeds → the paper's kind of table.
+//! `tares compare`: every combination of noise, method and seed, summed up in a table as papers print them.
 
 use super::Exit;
 use super::plan::Training;
@@ -21,8 +21,8 @@ use tares::{Method, Plan};
 
 /// Compare methods over noises and seeds
 ///
-/// Every combination is a run of its own in OUT/runs. A run that is finished is not repeated; one that was interrupted
-/// goes on where it was. At the end: a table of mean ± std over seeds, summary.csv with one row per run, and a report.
+/// Every combination of noise, method and seed is a run of its own in OUT/runs. Finished runs are not repeated and
+/// interrupted ones continue. Prints mean ± std over seeds, and writes summary.csv (one row per run) and a report.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tares compare --data digits --noise symmetric:0.5,pair:0.35 --methods standard,npcl \\
@@ -30,36 +30,36 @@ use tares::{Method, Plan};
   tares compare --data mnist --noise symmetric:0.5 --methods standard,gce,co-teaching,npcl --seed-list 1,7 --out t
   tares compare --spec runs/table/experiment.toml --out again     repeat a comparison exactly
 
-The methods are told the rate of the noise that was put in, as comparisons do; --noise-rate auto lets them estimate it.")]
+The methods are told the true rate of the noise, as in published comparisons; --noise-rate auto estimates it instead.")]
 pub struct Compare {
     /// A built-in name or a path
     #[arg(long, required_unless_present = "spec")]
     data: Option<String>,
-    /// The noises, separated by commas [default: none]
+    /// The kinds of noise to put into the labels, separated by commas [default: none]
     #[arg(long, value_name = "KIND:RATE,...", value_delimiter = ',')]
     noise: Vec<LabelNoise>,
     /// The methods, separated by commas
     #[arg(long, value_name = "METHOD,...", value_delimiter = ',', required_unless_present = "spec")]
     methods: Vec<Method>,
-    /// How many seeds: 1, 2, ... [default: 1]
+    /// How many seeds; N means the seeds 1 to N [default: 1]
     #[arg(long, value_name = "N", conflicts_with_all = ["seed_list", "seed"])]
     seeds: Option<u64>,
     /// Which seeds, separated by commas
     #[arg(long, value_name = "SEED,...", value_delimiter = ',', conflicts_with = "seed")]
     seed_list: Vec<u64>,
-    /// The noise rate methods are told: known, auto, or a number
+    /// The noise rate that methods are told: known, auto, or a number [default: known]
     #[arg(long, value_name = "RATE")]
     noise_rate: Option<NoiseRate>,
-    /// Runs at the same time
+    /// How many runs are trained at the same time
     #[arg(long, default_value_t = 1)]
     jobs: usize,
     /// The directory of the comparison
     #[arg(long, value_name = "DIR", required = true)]
     out: PathBuf,
-    /// Throw away the runs of this comparison that are in --out
+    /// Delete earlier runs of this comparison in --out first
     #[arg(long)]
     overwrite: bool,
-    /// Take everything from this file; options of training given besides it count more
+    /// Take all settings from this file; training options on the command line override it
     #[arg(
         long,
         value_name = "FILE",
@@ -73,10 +73,10 @@ pub struct Compare {
 }
 
 impl Compare {
-    /// Compares.
+    /// Trains all runs and writes the table and the report.
     ///
     /// # Errors
-    /// The data cannot be read, a value is outside its domain, a directory is taken or full, or Ctrl-C.
+    /// The data cannot be read, a value is not allowed, a directory holds another run or cannot be written, or Ctrl-C.
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
         let experiment = self.asked()?;
         experiment.check()?;
@@ -86,13 +86,13 @@ impl Compare {
         let runs = experiment.runs();
         let start = if self.overwrite { Start::Overwrite } else { Start::Resume };
         if start == Start::Resume {
-            // Before anything is written: a comparison that is refused leaves everything as it was.
+            // Check all runs before writing anything, so that a refused comparison changes no file.
             runs.iter().try_for_each(|spec| same_spec(&place(&self.out, spec), spec))?;
         }
         let loaded = load(&experiment.data, &experiment.load.options(), screen)?;
         create_directory(&self.out)?;
         for report in ["report.html", "summary.csv"] {
-            // They are about runs that are about to change.
+            // Until the new ones are written: they describe runs that now change.
             remove(&self.out.join(report))?;
         }
         write_whole(&self.out.join("experiment.toml"), spec_file::to_toml(&experiment)?.as_bytes())?;

@@ -1,11 +1,11 @@
-//! The options of training, the same for `train`, `compare` and `demo`.
+//! The training options, which `train`, `compare`, `audit` and `demo` share.
 
 use crate::ui::failure::Outcome;
 use clap::{Args, ValueEnum};
 use tares::optimiser::{Adam, Sgd};
 use tares::{Augment, Network, Normalise, Optimiser, Plan};
 
-/// How training goes.
+/// Everything about training that can be typed.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Training")]
 pub struct Training {
@@ -18,7 +18,7 @@ pub struct Training {
     /// Samples per step [default: 128]
     #[arg(long)]
     pub batch: Option<usize>,
-    /// The seed of everything random [default: 1]
+    /// The seed of all random numbers [default: 1]
     #[arg(long)]
     pub seed: Option<u64>,
     /// The optimiser [default: adam]
@@ -30,10 +30,10 @@ pub struct Training {
     /// Weight decay [default: 0]
     #[arg(long, value_name = "DECAY")]
     pub weight_decay: Option<f64>,
-    /// How pictures are varied
+    /// How pictures are changed at random during training [default: none]
     #[arg(long, value_enum, value_name = "KIND")]
     pub augment: Option<AugmentName>,
-    /// Shift and scale inputs to mean 0 and deviation 1
+    /// Shift and scale inputs to mean 0 and standard deviation 1
     #[arg(long)]
     pub standardise: bool,
     /// Where to train: cpu, or a device this build has (cuda, metal, vulkan, ...) [default: cpu]
@@ -62,15 +62,15 @@ pub enum AugmentName {
 }
 
 impl Training {
-    /// The device by name.
+    /// The name of the device to train on.
     pub fn device(&self) -> &str {
         self.device.as_deref().unwrap_or("cpu")
     }
 
-    /// Writes what was typed into a plan.
+    /// Replaces the plan's settings by those that were typed.
     ///
     /// # Errors
-    /// A value outside its domain.
+    /// A value that is not allowed.
     pub fn apply(&self, plan: &mut Plan) -> Outcome<()> {
         if let Some(epochs) = self.epochs {
             plan.epochs = epochs;

@@ -1,13 +1,13 @@
-//! Data is read in the same way by every command: with a progress line, and with a sentence for everything that was guessed.
+//! The one way in which commands read data: with a progress line, and with a printed sentence for every guess.
 
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::{Screen, plain, work_bar};
 use tares_data::{LoadOptions, Loaded, ReadProgress, Stage};
 
-/// More notes about columns than this are counted, not printed.
+/// This many notes about columns are printed; the others are only counted.
 const MOST_NOTES: usize = 10;
 
-/// Reads data with a progress line for what takes long, and names every column that is not used as it stands.
+/// Reads data as [`read`] does, and prints a note for every column that was changed or left out.
 ///
 /// # Errors
 /// The data cannot be read.
@@ -17,7 +17,7 @@ pub fn load(source: &str, options: &LoadOptions, screen: &Screen) -> Outcome<Loa
     Ok(loaded)
 }
 
-/// Prints what is known about columns that are not used as they stand.
+/// Prints a note for every column that was changed or left out, up to [`MOST_NOTES`].
 pub fn say_notes(notes: &[String], source: &str, screen: &Screen) {
     notes.iter().take(MOST_NOTES).for_each(|note| screen.note(plain(note)));
     if notes.len() > MOST_NOTES {
@@ -26,7 +26,7 @@ pub fn say_notes(notes: &[String], source: &str, screen: &Screen) {
     }
 }
 
-/// Reads data with a progress line for what takes long.
+/// Reads data, with a progress line while it downloads, unpacks or decodes; warns about files that were left out.
 ///
 /// # Errors
 /// The data cannot be read.
@@ -51,7 +51,7 @@ pub fn read(source: &str, options: &LoadOptions, screen: &Screen) -> Outcome<Loa
     Ok(loaded)
 }
 
-/// An error of reading, with the way out when a name was mistyped.
+/// Turns a reading error into a message. If no file has this name, it suggests the built-in set that was probably meant.
 pub fn reading_failure(source: &str, error: tares_data::DataError) -> Failure {
     let missing = error.is_missing_file();
     let failure = Failure::from(error);
@@ -68,7 +68,7 @@ pub fn reading_failure(source: &str, error: tares_data::DataError) -> Failure {
     }
 }
 
-/// Progress in words.
+/// What the progress line says: `downloading 1.2 MB of 9.9 MB`.
 pub fn progress_text(progress: &ReadProgress) -> String {
     let (word, unit) = match progress.stage {
         Stage::Download => ("downloading", 1e6),

@@ -1,4 +1,4 @@
-//! `tares train`: your own data → a model, a list of suspects and a report.
+//! `tares train`: from data to a model, a list of suspects and a report.
 
 use super::Exit;
 use super::plan::Training;
@@ -24,14 +24,14 @@ use tares_core::metric::last_epochs;
 
 /// Train on labels that are partly wrong
 ///
-/// Reads DATA, estimates how many labels are wrong unless told, trains, and writes a run directory: the model, the list
-/// of samples whose label looks wrong, and a report.
+/// Reads DATA, estimates the fraction of wrong labels unless it is given, trains a network, and writes a run directory:
+/// the model, the list of samples whose label looks wrong, and a report.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tares train digits --noise symmetric:0.5             an experiment on the built-in digits
   tares train flowers.csv --label species              a table; the rate of wrong labels is estimated
   tares train photos/ --noise-rate 0.2 --epochs 50     a folder of class folders
-  tares train --resume --out runs/photos               go on after Ctrl-C or a crash
+  tares train --resume --out runs/photos               continue after Ctrl-C or a crash
   tares train --spec runs/photos/spec.toml --out again repeat a run exactly
 
 The run directory holds spec.toml, manifest.json, epochs.jsonl, samples.parquet, suspects.csv,
@@ -40,25 +40,25 @@ pub struct Train {
     /// A built-in name or a path
     #[arg(required_unless_present_any = ["resume", "spec"])]
     data: Option<String>,
-    /// How to train: npcl, cl, standard, gce, co-teaching, ... [default: npcl]
+    /// The training method: npcl, cl, standard, gce, co-teaching, ... [default: npcl]
     #[arg(long)]
     method: Option<Method>,
-    /// The part of wrong labels: a number, `auto`, or `known` with --noise [default: auto]
+    /// The fraction of wrong labels: a number; `auto` estimates it; `known` takes it from --noise [default: auto]
     #[arg(long, value_name = "RATE")]
     noise_rate: Option<NoiseRate>,
-    /// For experiments: put this noise into the labels first
+    /// For experiments: make labels wrong in this way before training
     #[arg(long, value_name = "KIND:RATE")]
     noise: Option<LabelNoise>,
     /// The run directory [default: runs/DATA-METHOD]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Go on with the unfinished run in --out
+    /// Continue the unfinished run in --out
     #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "spec", "overwrite", "Training", "Load"])]
     resume: bool,
-    /// Throw away what is in --out
+    /// Delete an earlier run in --out first
     #[arg(long)]
     overwrite: bool,
-    /// Take everything from this file; options of training given besides it count more
+    /// Take all settings from this file; training options on the command line override it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise", "Load"])]
     spec: Option<PathBuf>,
     #[command(flatten)]
@@ -68,10 +68,10 @@ pub struct Train {
 }
 
 impl Train {
-    /// Trains.
+    /// Trains and writes the run directory.
     ///
     /// # Errors
-    /// The data cannot be read, a value is outside its domain, the directory is taken or full, or Ctrl-C.
+    /// The data cannot be read, a value is not allowed, the directory holds a run or cannot be written, or Ctrl-C.
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
         let start = match (self.resume, self.overwrite) {
             (true, _) => Start::Resume,
@@ -84,7 +84,7 @@ impl Train {
         let loaded = load(&spec.source(), &spec.options(), screen)?;
         let found = &loaded.found;
         screen.note(format!(
-            "{}: {} rows in {} classes, {}; {} to test on",
+            "{}: {} rows in {} classes, {}; {} test rows",
             plain(&spec.data),
             found.train_rows,
             found.classes.len(),
@@ -108,13 +108,13 @@ impl Train {
         Ok(Exit::Fine)
     }
 
-    /// What was typed, or what the named file says.
+    /// The settings that were typed, or those of the file that was named.
     fn asked(&self) -> Outcome<Spec> {
         if self.resume {
             let out = self.out.as_deref().unwrap_or(Path::new("."));
             let path = out.join("spec.toml");
             if !path.exists() {
-                return Err(Failure::new(format!("{}: no run to go on with: it has no spec.toml", out.display()))
+                return Err(Failure::new(format!("{}: no run to continue: there is no spec.toml", out.display()))
                     .way_out("name the run's directory with --out, or start without --resume"));
             }
             return spec_file::read(&path);
@@ -143,7 +143,7 @@ impl Train {
     }
 }
 
-/// A run on the screen: a bar while the noise rate is estimated, then a bar of epochs.
+/// A run's progress on the screen: one bar while the noise rate is estimated, then one that counts epochs.
 struct Shown<'a> {
     spec: &'a Spec,
     screen: &'a Screen,
@@ -174,20 +174,24 @@ impl<'a> Shown<'a> {
                 self.judges.finish_and_clear();
                 screen.note(format!("network {network}, {parameters} parameters; seed {}", spec.plan.seed));
                 if let Some(realised) = realised {
-                    screen.note(format!("{:.2} % of the labels are really wrong", 100.0 * realised));
+                    screen.note(format!(
+                        "{:.2} % of the labels are wrong: they differ from the known truth",
+                        100.0 * realised
+                    ));
                 }
                 if let Some(rate) = rate {
-                    let band = rate.band.map_or(String::new(), |(low, high)| format!(", likely {low:.3} to {high:.3}"));
-                    screen.note(format!("noise rate {:.3} ({}{band})", rate.value, rate.source));
+                    let interval =
+                        rate.interval.map_or(String::new(), |(low, high)| format!(", likely {low:.3} to {high:.3}"));
+                    screen.note(format!("noise rate {:.3} ({}{interval})", rate.value, rate.source));
                     match &rate.warning {
-                        // Figures of other data would say nothing about a rate that cannot be trusted.
+                        // `sensitivity` assumes that the rate is roughly right; here it may not be.
                         Some(warning) => screen.warning(format!("{}; --noise-rate R sets the rate", plain(warning))),
-                        None if rate.band.is_some() => screen.note(format!("  {}", sensitivity(rate.value))),
+                        None if rate.interval.is_some() => screen.note(format!("  {}", sensitivity(rate.value))),
                         None => {}
                     }
                 }
                 if done > 0 {
-                    screen.note(format!("going on after epoch {done}"));
+                    screen.note(format!("continuing after epoch {done}"));
                 }
                 self.bar().set_position(done as u64);
             }
@@ -219,11 +223,11 @@ fn default_out(spec: &Spec) -> PathBuf {
     PathBuf::from("runs").join(format!("{}-{}", crate::files::file_name(&data), spec.method.name()))
 }
 
-/// Ctrl-C, with how to go on.
+/// After Ctrl-C, tells how to continue.
 fn resumable(failure: Failure, out: &Path) -> Failure {
     match failure {
         Failure::Interrupted { .. } => Failure::Interrupted {
-            way_out: format!("everything so far is kept; go on with: tares train --resume --out {}", out.display()),
+            way_out: format!("everything so far is kept; continue with: tares train --resume --out {}", out.display()),
         },
         other => other,
     }

@@ -1,4 +1,4 @@
-//! [`Card`]: one sample to look at, with its picture or its values.
+//! [`Card`]: one suspect for people to look at, with its picture or its values.
 
 use crate::ui::failure::{Failure, Outcome};
 use base64::Engine;
@@ -32,7 +32,7 @@ pub struct Card {
     pub values: Vec<(String, String)>,
 }
 
-/// What a person sees of a row: its picture as base64 of a PNG file, or its columns and values.
+/// What is shown of a row: its picture (a PNG file in base64), or its columns and values.
 ///
 /// # Errors
 /// A picture that cannot be encoded.
@@ -47,7 +47,7 @@ pub fn look(train: &Dataset, index: usize, reading: &Reading) -> Outcome<(Option
     })
 }
 
-/// A row's pixels as bytes; floats are stretched to the full range.
+/// A row's pixels as bytes. Floats are scaled so that the smallest becomes 0 and the largest 255.
 pub fn pixels(row: Row<'_>) -> Vec<u8> {
     match row {
         Row::Bytes(bytes) => bytes.to_vec(),
@@ -60,7 +60,7 @@ pub fn pixels(row: Row<'_>) -> Vec<u8> {
     }
 }
 
-/// A picture whose longer side is at most [`LONGEST`], by averaging whole blocks of pixels.
+/// Shrinks a picture to at most [`LONGEST`] pixels on its longer side, by averaging whole blocks of pixels.
 fn shrunk(pixels: &[u8], channels: usize, height: usize, width: usize) -> (Vec<u8>, usize, usize) {
     let block = height.max(width).div_ceil(LONGEST);
     if block <= 1 {
@@ -81,7 +81,7 @@ fn shrunk(pixels: &[u8], channels: usize, height: usize, width: usize) -> (Vec<u
     (small, rows, columns)
 }
 
-/// A table row in the user's own columns and units.
+/// A table row as columns and values of the user's file: undoes the standardising and the one-hot coding.
 pub fn row_values(row: Row<'_>, reading: &Reading) -> Vec<(String, String)> {
     let features: Vec<f32> = match row {
         Row::Bytes(bytes) => bytes.iter().map(|&byte| f32::from(byte)).collect(),
@@ -115,7 +115,8 @@ pub fn row_values(row: Row<'_>, reading: &Reading) -> Vec<(String, String)> {
     values
 }
 
-/// A number that is known up to `error`, in at most six digits: standardised in 32 bits, 0 comes back as -0.00000001.
+/// A number in at most six digits, without digits smaller than `error`. Otherwise a 0 that was standardised in 32 bits would
+/// be shown as -0.00000001.
 fn number_text(number: f64, error: f64) -> String {
     if number.abs() <= 2.0 * error || number == 0.0 {
         return "0".to_owned();
@@ -130,8 +131,8 @@ fn number_text(number: f64, error: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// The picture of a sample stored `[channels][height][width]`, as base64 of a PNG file. Channels other than 1 and 3
-/// show their first.
+/// A picture stored `[channels][height][width]`, as a PNG file in base64. Of other than 1 or 3 channels only the first is
+/// shown.
 ///
 /// # Errors
 /// Pixels that don't fill the shape.

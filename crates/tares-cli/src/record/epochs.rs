@@ -7,37 +7,37 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tares_core::Error;
 
-/// One line of `epochs.jsonl`. Fractions are in 0..1.
+/// One line of `epochs.jsonl`. Fractions are between 0 and 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EpochRecord {
     /// Counted from 1.
     pub epoch: usize,
     /// Mean loss over the batches.
     pub train_loss: f64,
-    /// On the test part, if there is one.
+    /// Accuracy on the test rows, if there are any.
     #[serde(default)]
     pub test_accuracy: Option<f64>,
-    /// Samples that carried gradient.
+    /// Rows that were kept: they contributed to the gradient.
     pub kept: u64,
-    /// The same as a fraction of all seen.
+    /// The same as a fraction of all rows.
     pub kept_fraction: f64,
-    /// Right labels among the kept, if the truth is known.
+    /// Of the kept rows, the fraction with a right label; only if the truth is known.
     #[serde(default)]
     pub label_precision: Option<f64>,
-    /// Kept among the right labels, if the truth is known.
+    /// Of the rows with a right label, the fraction that was kept; only if the truth is known.
     #[serde(default)]
     pub label_recall: Option<f64>,
     /// The learning rate of the epoch.
     pub learning_rate: f64,
-    /// Time of the epoch, evaluation included.
+    /// Duration of the epoch, including evaluation.
     pub seconds: f64,
 }
 
 impl EpochRecord {
-    /// Its line, with the newline.
+    /// The line, with its newline.
     ///
     /// # Errors
-    /// A number JSON cannot hold.
+    /// A number that JSON cannot hold.
     pub fn line(&self) -> Outcome<Vec<u8>> {
         let mut line = serde_json::to_vec(self).map_err(Failure::new)?;
         line.push(b'\n');
@@ -54,10 +54,10 @@ impl EpochRecord {
     }
 }
 
-/// All complete lines; a last line without its newline was cut by a crash and is left out.
+/// Reads all complete lines. A last line without its newline was cut off by a crash and is left out.
 ///
 /// # Errors
-/// A line that is no epoch, or not the next one.
+/// A line is not an epoch, or an epoch is missing before it.
 pub fn read_epochs(path: &Path) -> Outcome<Vec<EpochRecord>> {
     if !path.exists() {
         return Ok(Vec::new());

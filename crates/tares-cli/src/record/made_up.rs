@@ -1,8 +1,8 @@
-//! Runs that never ran, for tests.
+//! Made-up run records, for tests.
 
 use super::*;
 
-/// Four digits: numbers that survive JSON.
+/// Rounds to four digits, which JSON writes and reads back exactly.
 fn short(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
@@ -39,7 +39,7 @@ pub fn made_up(method: &str, noise: &str, rate: f64, seed: u64, level: f64) -> R
             realised: 0.4967,
             matrix: vec![vec![50, 25, 25], vec![20, 60, 20], vec![0, 0, 0]],
         }),
-        rate: Some(RateRecord { value: rate, source: "given".into(), band: None, warning: None }),
+        rate: Some(RateRecord { value: rate, source: "given".into(), interval: None, warning: None }),
         data: DataRecord {
             source: "digits".into(),
             hash: "0123456789abcdef".into(),

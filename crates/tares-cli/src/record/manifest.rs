@@ -1,4 +1,4 @@
-//! `manifest.json`: what a run is and what came out of it.
+//! `manifest.json`: the settings of a run and its results.
 
 use super::parse_json;
 use crate::files::read_text;
@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tares_core::Error;
 
-/// The version of the files of a run; raised when an old reader would misunderstand them.
+/// The version of a run's files. It is raised whenever an older program would misunderstand them.
 pub const FORMAT: u32 = 1;
 
 /// `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// [`FORMAT`] when it was written.
+    /// The [`FORMAT`] it was written in.
     pub format: u32,
     /// The version of tares that wrote it.
     pub version: String,
@@ -23,34 +23,34 @@ pub struct Manifest {
     pub method: String,
     /// The network.
     pub network: String,
-    /// Its trainable numbers.
+    /// Its number of trainable parameters.
     pub parameters: u64,
-    /// The seed of everything random.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// Epochs asked for.
+    /// Epochs to train, according to the spec.
     pub epochs: usize,
     /// The noise that was put in, if any was.
     #[serde(default)]
     pub noise: Option<NoiseRecord>,
-    /// The noise rate the method was told.
+    /// The noise rate that the method was told.
     #[serde(default)]
     pub rate: Option<RateRecord>,
     /// The data.
     pub data: DataRecord,
-    /// Where it ran.
+    /// The machine that trained it.
     pub machine: Machine,
     /// When it began, UTC.
     pub started: String,
-    /// What came out, once finished.
+    /// The results, once the run is finished.
     #[serde(default)]
     pub result: Option<ResultRecord>,
 }
 
-/// How far a run is.
+/// Whether a run is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// Training, or stopped before its end.
+    /// Being trained, or interrupted.
     Unfinished,
     /// Complete.
     Finished,
@@ -63,9 +63,9 @@ pub struct NoiseRecord {
     pub name: String,
     /// `symmetric`, `pair`, …
     pub kind: String,
-    /// The rate asked for.
+    /// The rate that was typed; for kinds without one, the counted rate.
     pub rate: f64,
-    /// The part of labels that is really wrong.
+    /// The fraction of labels that differ from the truth.
     pub realised: f64,
     /// Counts, `[true][given]`.
     pub matrix: Vec<Vec<u64>>,
@@ -76,81 +76,81 @@ pub struct NoiseRecord {
 pub struct RateRecord {
     /// The rate.
     pub value: f64,
-    /// Where it came from: `given`, or how it was estimated.
+    /// Where it comes from: `given`, or how it was estimated.
     pub source: String,
-    /// The band of an estimate.
-    #[serde(default)]
-    pub band: Option<(f64, f64)>,
+    /// The interval in which an estimated rate most likely lies.
+    #[serde(default, alias = "band")] // its name before 0.1
+    pub interval: Option<(f64, f64)>,
     /// Why an estimate should not be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
-/// What was trained on.
+/// The data of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DataRecord {
-    /// As the user named it.
+    /// The name or path that was typed.
     pub source: String,
     /// A hash of all numbers and labels, before noise.
     pub hash: String,
-    /// Rows trained on.
+    /// Number of training rows.
     pub train_rows: usize,
-    /// Rows tested on.
+    /// Number of test rows.
     pub test_rows: usize,
     /// Names of the classes.
     pub classes: Vec<String>,
     /// Channels, height, width; or one number for tables.
     pub shape: Vec<usize>,
-    /// A sentence for every column that is not used as it stands.
+    /// One sentence for each column that was changed or left out when the data was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// Where a run ran.
+/// The machine that trained a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Operating system and architecture.
     pub system: String,
-    /// Cores the process may use.
+    /// Number of cores that the process may use.
     pub cores: usize,
     /// The device of training.
     pub device: String,
 }
 
-/// The end of a finished run.
+/// The results of a finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResultRecord {
-    /// Mean over the last ten epochs, at most the last quarter of the run.
+    /// Test accuracy, averaged over the last ten epochs, or over the last quarter of a short run.
     pub test_accuracy_last10: Option<f64>,
-    /// Of the best epoch.
+    /// Test accuracy of the best epoch.
     pub test_accuracy_best: Option<f64>,
-    /// What the accuracy is on true labels, where the test labels are as noisy as the training labels.
+    /// The estimated accuracy on true labels, where the test labels are as noisy as the training labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub true_accuracy: Option<TrueAccuracyRecord>,
-    /// Mean over the same epochs, if the truth is known.
+    /// Label precision, averaged over the same epochs; only if the truth is known.
     pub label_precision_last10: Option<f64>,
-    /// Test rows, `[true][predicted]`.
+    /// Counts of test rows, `[true][predicted]`.
     pub confusion: Vec<Vec<u64>>,
-    /// Training samples whose label looks wrong.
+    /// Number of training rows whose label looks wrong.
     pub suspects: usize,
-    /// Time of training.
+    /// Duration of training.
     pub seconds: f64,
 }
 
-/// An accuracy on labels that are partly wrong, and what it is on true ones.
+/// The estimated accuracy on true labels, for a test set whose labels are partly wrong.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrueAccuracyRecord {
-    /// The estimated part of true labels that the model answers.
+    /// The estimated accuracy.
     pub accuracy: f64,
-    /// Where it lies.
+    /// The interval in which it most likely lies.
     pub interval: (f64, f64),
-    /// Why it cannot be told.
+    /// Why it cannot be estimated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
 impl TrueAccuracyRecord {
-    /// That the test labels are noisy, and what the accuracy is on true ones.
+    /// Says that the test labels are noisy, and what the accuracy on true labels is.
     pub fn sentence(&self) -> String {
         let noisy = "the test labels are as noisy as the training labels";
         let percent = |value: f64| format!("{:.1} %", 100.0 * value);
@@ -169,10 +169,10 @@ impl TrueAccuracyRecord {
 }
 
 impl Manifest {
-    /// Reads a manifest and refuses one that is damaged, so that nobody who uses it has to look again.
+    /// Reads and checks a manifest, so that its users need not check it again.
     ///
     /// # Errors
-    /// It cannot be read, is from a newer version, or its parts don't fit each other.
+    /// It cannot be read, was written by a newer version, or its parts don't fit each other.
     pub fn read(path: &Path) -> Outcome<Self> {
         let text = read_text(path)?;
         #[derive(Deserialize)]
@@ -203,7 +203,7 @@ impl Manifest {
             fraction("rate of the noise", noise.rate)?;
         }
         if let Some(rate) = &self.rate {
-            let (low, high) = rate.band.unwrap_or((rate.value, rate.value));
+            let (low, high) = rate.interval.unwrap_or((rate.value, rate.value));
             [rate.value, low, high].into_iter().try_for_each(|part| fraction("noise rate", part))?;
             if rate.value >= 1.0 {
                 return Err(Error::value("noise rate", "in [0, 1)", rate.value));
@@ -219,7 +219,7 @@ impl Manifest {
     }
 }
 
-/// A matrix is absent or has a row and a column per class.
+/// Refuses a matrix that is neither empty nor has a row and a column per class.
 fn square(what: &str, matrix: &[Vec<u64>], classes: usize) -> tares_core::Result<()> {
     let fits = matrix.len() == classes && matrix.iter().all(|row| row.len() == classes);
     match matrix.is_empty() || fits {
@@ -228,7 +228,7 @@ fn square(what: &str, matrix: &[Vec<u64>], classes: usize) -> tares_core::Result
     }
 }
 
-/// Everything a page draws as a part of a whole.
+/// Refuses a number outside [0, 1]: pages draw these as parts of a whole.
 pub(super) fn fraction(what: &str, part: f64) -> tares_core::Result<()> {
     if (0.0..=1.0).contains(&part) { Ok(()) } else { Err(Error::value(what, "in [0, 1]", part)) }
 }

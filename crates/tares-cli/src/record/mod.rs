@@ -1,16 +1,16 @@
-//! A run on disk: everything a report, a prediction or a repetition needs, and nothing that must be computed again.
+//! The files of a run, which hold everything that later commands need without computing it again.
 //!
 //! ```text
-//! spec.toml          what was asked, every default written out
-//! manifest.json      what happened: versions, data hash, realised noise, machine, result
+//! spec.toml          the settings, with every default written out
+//! manifest.json      facts and results: version, data hash, realised noise, machine, accuracy
 //! epochs.jsonl       one line per epoch
-//! samples.parquet    one row per training sample: margin over epochs, times kept, last loss, prediction
-//! gallery.json       the most suspicious samples with their pictures or values
-//! suspects.csv       the same samples and the rest of the list, for people
+//! samples.parquet    one row per training row: mean margin, times kept, last loss, prediction
+//! gallery.json       the most suspicious rows with their pictures or values
+//! suspects.csv       all suspicious rows, as a table
 //! model.safetensors  the weights
-//! model.json         how files become rows and rows become inputs
-//! checkpoint.bin     while unfinished: the complete state of training
-//! .lock              held by the process that writes here
+//! model.json         network, method, classes, and how a file becomes the network's input
+//! checkpoint.bin     only while unfinished: the complete state of training
+//! .lock              locked by the process that writes here
 //! ```
 
 pub mod card;
@@ -31,10 +31,10 @@ use crate::ui::failure::{Failure, Outcome};
 use serde::Deserialize;
 use std::path::Path;
 
-/// All that a report needs of one run.
+/// Everything that a report needs to know about one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRecord {
-    /// What to call it: its directory.
+    /// Its name: the path of its directory.
     pub name: String,
     /// `manifest.json`.
     pub manifest: Manifest,
@@ -48,7 +48,7 @@ impl RunRecord {
     /// Reads a run directory.
     ///
     /// # Errors
-    /// It is no run directory, was written by a newer version, or a file is damaged.
+    /// It is not a run directory, was written by a newer version, or a file is damaged.
     pub fn read(directory: &Path) -> Outcome<Self> {
         let path = directory.join("manifest.json");
         if !path.exists() {
@@ -71,7 +71,7 @@ fn parse_json<T: for<'de> Deserialize<'de>>(path: &Path, text: &str) -> Outcome<
     serde_json::from_str(text).map_err(|error| Failure::new(format!("{}: {error}", path.display())))
 }
 
-/// The different values, in the order they first appear: how runs are grouped by method or noise.
+/// The distinct values, in the order in which they first appear. Reports group runs by method and noise with it.
 pub fn in_order<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
     values.fold(Vec::new(), |mut seen, value| {
         if !seen.contains(&value) {

@@ -1,4 +1,4 @@
-//! `suspects.csv`, of a run or of an audit: the rows whose label looks wrong, worst first.
+//! `suspects.csv` of a run or an audit: the rows whose label looks wrong, worst first.
 
 use crate::files::write_whole;
 use crate::ui::failure::Outcome;
@@ -9,19 +9,19 @@ use tares_core::{Dataset, Label};
 use tares_data::cell::{cell, guarded, push_line};
 use tares_data::label_tables;
 
-/// What the rows are called.
+/// The names of rows and classes, as people see them.
 #[derive(Clone, Copy, Debug)]
 pub struct RowNames<'a> {
-    /// The data, if it is known.
+    /// The data, if it was read.
     pub data: Option<&'a Dataset>,
-    /// Names of the classes where there is no data; empty if they are only numbered.
+    /// Without data: names of the classes; empty if classes have only numbers.
     pub listed: &'a [String],
-    /// K.
+    /// K, the number of classes.
     pub classes: usize,
 }
 
 impl RowNames<'_> {
-    /// The name of a class; its number when there are no names.
+    /// The name of a class, or its number if it has none.
     pub fn class(&self, label: Label) -> String {
         match self.data {
             Some(data) => data.class_names()[label as usize].clone(),
@@ -29,17 +29,17 @@ impl RowNames<'_> {
         }
     }
 
-    /// Row id or file path; the row's number when there is none.
+    /// The row's id or file path, or its number if it has none.
     pub fn row(&self, index: usize) -> String {
         self.data.map_or_else(|| index.to_string(), |data| data.id(index))
     }
 
-    /// Whether rows have names of their own.
+    /// Whether rows have ids or file paths.
     pub fn has_ids(&self) -> bool {
         self.data.is_some_and(Dataset::has_ids)
     }
 
-    /// Why a label is suspected, in words that are safe for a terminal.
+    /// Why a label is suspected, in one sentence without control characters.
     pub fn reason(&self, suspect: &Suspect) -> String {
         suspect.reason(|label| plain(&self.class(label)).into_owned())
     }
@@ -58,7 +58,7 @@ pub fn write_suspects(path: &Path, names: RowNames<'_>, suspects: &[Suspect]) ->
     let id = |index: usize| cell(&names.row(index));
     let id: Option<&(dyn Fn(usize) -> String + Sync)> = if names.has_ids() { Some(&id) } else { None };
     let classes = names.all();
-    // Names that need care, and reasons of another kind, go the long way.
+    // The fast parallel writer needs class names without quoting or escaping, and reasons that come from probabilities.
     let simple = classes.iter().all(|name| cell(name) == *name && plain(name) == *name);
     if simple && suspects.iter().all(|suspect| matches!(suspect.evidence, Evidence::Probabilities { .. })) {
         return Ok(label_tables::write_suspects(path, &classes, suspects, id)?);

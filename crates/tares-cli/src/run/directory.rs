@@ -1,4 +1,4 @@
-//! [`RunDirectory`]: the directory of a run, written by one process at a time.
+//! [`RunDirectory`]: the directory of a run, locked so that only one process writes to it.
 
 use super::folds::{FOLDS, has_folds, remove_folds};
 use crate::files::{create_directory, remove, write_whole};
@@ -11,25 +11,25 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tares::Checkpoint;
 
-/// A checkpoint is written after the first epoch that ends this long after the last one.
+/// At least this much time passes between two checkpoints.
 pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
 
-/// What a finished run leaves behind besides its spec, its manifest and its epochs.
+/// The files of a finished run besides its spec, its manifest and its epochs.
 const LEFT_BEHIND: [&str; 5] = ["samples.parquet", "gallery.json", "suspects.csv", "model.safetensors", "model.json"];
 
 /// A run directory that this process alone writes to.
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
-    /// Dropped last: the system releases the lock with it, also after kill -9.
+    /// The system releases the lock when this file is closed, even after kill -9.
     _lock: File,
 }
 
 impl RunDirectory {
-    /// Makes the directory if need be and locks it.
+    /// Locks the directory, and creates it if necessary.
     ///
     /// # Errors
-    /// It cannot be made or written, or another process is at work in it.
+    /// It cannot be created or written, or another process has locked it.
     pub fn lock(path: &Path) -> Outcome<Self> {
         create_directory(path)?;
         let lock_path = path.join(".lock");
@@ -53,22 +53,22 @@ impl RunDirectory {
             }
             Err(TryLockError::Error(error)) => return Err(Failure::file(&lock_path, "lock", &error)),
         }
-        // Only for the message above; the lock itself is the system's.
+        // The process id is only for the message above; the lock itself is the system's.
         let _ = lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id()));
         Ok(Self { path: path.to_owned(), _lock: lock })
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A file in it.
+    /// The path of a file in it.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Writes one file as a whole.
+    /// Writes one whole file.
     ///
     /// # Errors
     /// The disk is full or the directory read-only.
@@ -93,7 +93,7 @@ impl RunDirectory {
         if path.exists() { Manifest::read(&path).map(Some) } else { Ok(None) }
     }
 
-    /// Adds a line to `epochs.jsonl`.
+    /// Appends a line to `epochs.jsonl`.
     ///
     /// # Errors
     /// The disk is full or the directory read-only.
@@ -103,8 +103,8 @@ impl RunDirectory {
         append().map_err(|error| Failure::file(&path, "write", &error))
     }
 
-    /// Writes `epochs.jsonl` as a whole. Lines added one by one may be lost with the power; a checkpoint is not, and what
-    /// it knows is written anew.
+    /// Replaces `epochs.jsonl` by the epochs of a checkpoint. A power failure may lose lines that were appended one by one,
+    /// but not a checkpoint.
     ///
     /// # Errors
     /// The disk is full or the directory read-only.
@@ -118,7 +118,7 @@ impl RunDirectory {
         self.file("manifest.json").exists() || has_folds(&self.file(FOLDS))
     }
 
-    /// Throws away an earlier run: the manifest first, so that a crash leaves no half of it that looks whole.
+    /// Deletes an earlier run. The manifest goes first, so that after a crash the rest does not look like a complete run.
     ///
     /// # Errors
     /// A file cannot be removed.
@@ -128,21 +128,21 @@ impl RunDirectory {
         remove_folds(&self.file(FOLDS))
     }
 
-    /// Removes a file that is no longer needed; it is no error if it never was there.
+    /// Removes a file, if it is there.
     ///
     /// # Errors
-    /// It is there and cannot be removed.
+    /// It cannot be removed.
     pub fn remove(&self, name: &str) -> Outcome<()> {
         remove(&self.file(name))
     }
 }
 
-/// The first file of a finished run that is not there.
+/// The first file that a finished run should have but does not.
 pub fn first_missing(run: &Path) -> Option<&'static str> {
     LEFT_BEHIND.into_iter().find(|name| !run.join(name).is_file())
 }
 
-/// A checkpoint, if there is one.
+/// Reads a checkpoint, if there is one.
 ///
 /// # Errors
 /// It cannot be read or is damaged.

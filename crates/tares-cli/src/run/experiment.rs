@@ -1,4 +1,4 @@
-//! [`Experiment`]: the product of noises, methods and seeds on one data set.
+//! [`Experiment`]: every combination of noises, methods and seeds on one data set.
 
 use super::label_noise::LabelNoise;
 use super::load::Load;
@@ -18,13 +18,13 @@ pub struct Experiment {
     pub version: u32,
     /// A built-in name or a path.
     pub data: String,
-    /// The noises to put in.
+    /// The kinds of noise to put into the labels.
     #[serde(default = "no_noises")]
     pub noises: Vec<LabelNoise>,
     /// The seeds.
     #[serde(default = "first_seed")]
     pub seeds: Vec<u64>,
-    /// The noise rate the methods are told.
+    /// The noise rate that methods are told.
     #[serde(default = "known")]
     pub noise_rate: NoiseRate,
     /// The device of training.
@@ -38,13 +38,13 @@ pub struct Experiment {
     /// How the data is read.
     #[serde(default)]
     pub load: Load,
-    /// Epochs, batches, optimiser. (Its seed is replaced by each of `seeds`.)
+    /// Epochs, batches, optimiser. Its seed is ignored: each run takes one of `seeds`.
     #[serde(default)]
     pub plan: Plan,
 }
 
 impl Experiment {
-    /// The runs, noises first, then methods, then seeds.
+    /// All runs, ordered by noise, then method, then seed.
     pub fn runs(&self) -> Vec<Spec> {
         let mut runs = Vec::new();
         for noise in &self.noises {
@@ -68,10 +68,10 @@ impl Experiment {
         runs
     }
 
-    /// Refuses what cannot be run.
+    /// Refuses an experiment that cannot be run.
     ///
     /// # Errors
-    /// Nothing to run, or a value outside its domain.
+    /// There is nothing to run, or a value is not allowed.
     pub fn check(&self) -> Outcome<()> {
         check_version(self.version)?;
         for (what, empty) in

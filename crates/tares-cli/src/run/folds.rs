@@ -1,4 +1,4 @@
-//! Out-of-fold probabilities that survive an interruption: every fold is a file until all are finished.
+//! Out-of-fold probabilities that survive an interruption: each fold is kept in a file until all are trained.
 
 use super::directory::{CHECKPOINT_EVERY, read_checkpoint};
 use crate::files::{create_directory, write_whole};
@@ -8,39 +8,39 @@ use std::path::Path;
 use std::time::Instant;
 use tares::{Control, CrossValidation};
 
-/// The directory of the folds, in that of a run or an audit.
+/// Name of the directory of fold files, inside the directory of a run or an audit.
 pub const FOLDS: &str = "folds";
 
-/// How far the training of folds is; everything is counted from 1.
+/// How far the training of folds has come; all numbers count from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoldProgress {
-    /// The fold whose judge is trained.
+    /// The fold whose judge is being trained.
     pub fold: usize,
     /// How many there are.
     pub folds: usize,
-    /// The epoch that ended.
+    /// The epoch that has just ended.
     pub epoch: usize,
     /// Epochs of every judge.
     pub epochs: usize,
 }
 
 impl FoldProgress {
-    /// Epochs of all judges so far.
+    /// Epochs that all judges together have behind them.
     pub fn done(&self) -> u64 {
         ((self.fold - 1) * self.epochs + self.epoch) as u64
     }
 
-    /// Epochs of all judges together.
+    /// Epochs that all judges together will need.
     pub fn total(&self) -> u64 {
         (self.folds * self.epochs) as u64
     }
 }
 
-/// The probabilities of every row from a network that never saw it, `[N][K]`. Folds finished earlier are read from `place`,
-/// the one that was stopped goes on where it was: the numbers are those of an uninterrupted training.
+/// Class probabilities of every row, `[N][K]`, from a network that was not trained on it. Finished folds are read from
+/// `place`, and an interrupted one continues from its checkpoint, so the result has the bits of an uninterrupted training.
 ///
 /// # Errors
-/// Training fails; a file belongs to another question or cannot be read or written; Ctrl-C.
+/// Training fails; a fold file belongs to other settings or other data, or cannot be read or written; Ctrl-C.
 pub fn out_of_fold(
     judges: &CrossValidation<'_>,
     place: &Path,
@@ -82,25 +82,25 @@ pub fn out_of_fold(
     Ok(judges.probabilities(&finished)?)
 }
 
-/// A fold that cannot be used says where it is and how to go on without it.
+/// For a fold file that does not fit, adds its path and how to start again without it.
 fn refused(error: tares::Error, path: &Path) -> Failure {
     match error {
         tares::Error::Checkpoint(_) => Failure::from(error)
             .within(path.display())
-            .way_out("ask as before, or start anew: `audit` without --resume, `train` with --overwrite"),
+            .way_out("repeat the earlier command, or start again: `audit` without --resume, `train` with --overwrite"),
         other => Failure::from(other),
     }
 }
 
-/// Whether folds are kept here.
+/// Whether this directory holds fold files.
 pub fn has_folds(place: &Path) -> bool {
     place.join("fold-1.bin").exists()
 }
 
-/// Removes the folds once their result is kept elsewhere; it is no error if there are none. Other files stay.
+/// Removes the fold files, if there are any; other files stay. Called once their result is written elsewhere.
 ///
 /// # Errors
-/// They are there and cannot be removed.
+/// A fold file cannot be removed.
 pub fn remove_folds(place: &Path) -> Outcome<()> {
     let Ok(entries) = std::fs::read_dir(place) else { return Ok(()) };
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
@@ -109,7 +109,7 @@ pub fn remove_folds(place: &Path) -> Outcome<()> {
             std::fs::remove_file(&path).map_err(|error| Failure::file(&path, "remove", &error))?;
         }
     }
-    // Somebody else's files keep the directory.
+    // This fails while other files are in the directory, which then stays.
     let _ = std::fs::remove_dir(place);
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! [`LabelNoise`]: every noise the program can put into labels, as it is typed.
+//! [`LabelNoise`]: every kind of noise that the program can put into labels, written as it is typed.
 //!
-//! The kinds that only need labels are `tares-core`'s. A matrix needs a file, open-set noise another data set, semantic
-//! noise a trained network: they live here, where files and networks meet.
+//! Kinds that need only labels are in `tares-core`. The others are here, because they need what the core may not use: a
+//! file (`matrix`), another data set (`open-set`) or a trained network (`semantic`).
 
 use crate::record::NoiseRecord;
 use crate::ui::failure::{Failure, Outcome};
@@ -14,7 +14,7 @@ use tares_core::noise::NAMES;
 use tares_core::{Dataset, Error, Noise, Realised, Transition};
 use tares_data::LoadOptions;
 
-/// A noise as it is typed: `symmetric:0.5`, `matrix:t.csv`, `open-set:cifar-100:0.4`, `semantic:lenet`.
+/// A kind of noise: `symmetric:0.5`, `matrix:t.csv`, `open-set:cifar-100:0.4`, `semantic:lenet`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum LabelNoise {
@@ -22,32 +22,32 @@ pub enum LabelNoise {
     Labels(Noise),
     /// `T[true][given]` from a CSV file: one line per true class.
     Matrix(PathBuf),
-    /// A part of the pictures is replaced by pictures of another data set; the labels stay.
+    /// Some pictures are replaced by pictures of another data set; the labels stay.
     OpenSet {
         /// The other data set: a name or a path.
         other: String,
-        /// The part that is replaced.
+        /// The fraction that is replaced.
         rate: f64,
     },
-    /// A network trained on a small clean part labels the rest.
+    /// A network is trained on a small clean part of the data and labels the rest.
     Semantic {
         /// The network.
         network: Network,
-        /// The part it is trained on; those rows keep their labels.
+        /// The fraction of rows it is trained on; those rows keep their labels.
         part: f64,
     },
 }
 
-/// The part replaced by open-set noise unless given.
+/// The fraction that open-set noise replaces unless another is typed.
 const OPEN_SET_RATE: f64 = 0.4;
-/// The part a label generator is trained on unless given.
+/// The fraction of rows that semantic noise trains its network on unless another is typed.
 const SEMANTIC_PART: f64 = 0.1;
 
 impl LabelNoise {
     /// No noise.
     pub const NONE: Self = Self::Labels(Noise::None);
 
-    /// Its name without numbers.
+    /// The name without numbers: `symmetric`.
     pub fn kind(&self) -> String {
         match self {
             Self::Labels(noise) => noise.to_string().split(':').next().unwrap_or("none").to_owned(),
@@ -57,7 +57,7 @@ impl LabelNoise {
         }
     }
 
-    /// The rate in its name, if there is one.
+    /// The rate that was typed, for kinds that have one.
     pub fn rate(&self) -> Option<f64> {
         match self {
             Self::Labels(noise) => noise.rate(),
@@ -66,10 +66,10 @@ impl LabelNoise {
         }
     }
 
-    /// Puts the noise into `data`; the truth is remembered in the data set.
+    /// Puts the noise into `data`; the result also holds the true labels.
     ///
     /// # Errors
-    /// A rate outside its domain, a file that cannot be read, a matrix or data set that doesn't fit.
+    /// A rate that is not allowed, a file that cannot be read, a matrix or data set that doesn't fit.
     pub fn corrupt(&self, data: &Dataset, seed: u64, load: &LoadOptions) -> Outcome<Dataset> {
         Ok(match self {
             Self::Labels(noise) => noise.corrupt(data, seed)?.data,
@@ -82,7 +82,7 @@ impl LabelNoise {
         })
     }
 
-    /// What the noise really did.
+    /// Counts how many labels the noise changed, and how, for the run's manifest.
     ///
     /// # Errors
     /// The truth is unknown.
@@ -98,14 +98,15 @@ impl LabelNoise {
         })
     }
 
-    /// The rate a method may be told when the noise is known: as announced, or as realised where nothing is announced.
+    /// The rate that `--noise-rate known` tells a method: the expected rate of this kind of noise, or the counted rate
+    /// for kinds that promise none.
     pub fn known_rate(&self, data: &Dataset) -> f64 {
-        let announced = match self {
+        let expected = match self {
             Self::Labels(noise) => noise.expected_rate(data.classes()),
             Self::OpenSet { rate, .. } => Some(*rate),
             Self::Matrix(_) | Self::Semantic { .. } => None,
         };
-        announced.or_else(|| data.noise_rate()).unwrap_or(0.0)
+        expected.or_else(|| data.noise_rate()).unwrap_or(0.0)
     }
 }
 
@@ -165,7 +166,7 @@ impl From<LabelNoise> for String {
     }
 }
 
-/// `name:0.4` → name and 0.4; a last part that is no number belongs to the name (a path, `mlp:64-64`).
+/// Splits `name:0.4` into name and number. A last part that is not a number belongs to the name (a path, `mlp:64-64`).
 fn last_number(text: &str, otherwise: f64) -> (&str, f64) {
     match text.rsplit_once(':').and_then(|(name, number)| Some((name, number.parse::<f64>().ok()?))) {
         Some((name, number)) if text.matches(':').count() > 1 || !name.ends_with("mlp") => (name, number),
@@ -177,7 +178,7 @@ fn fraction(what: &str, value: f64) -> Result<f64, Error> {
     if value > 0.0 && value < 1.0 { Ok(value) } else { Err(Error::value(what, "in (0, 1)", value)) }
 }
 
-/// A CSV of K lines with K probabilities each, `T[true][given]`.
+/// Reads `T[true][given]` from a CSV file of K lines with K probabilities each.
 fn read_matrix(path: &Path, classes: usize) -> Outcome<Transition> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -204,7 +205,8 @@ fn read_matrix(path: &Path, classes: usize) -> Outcome<Transition> {
     Transition::new(rows).map_err(|error| Failure::from(error).within(path.display()))
 }
 
-/// A network trained on a clean part labels all other rows with its answers: wrong where the classes look alike.
+/// Trains a network on a clean part and labels all other rows with its predictions. They are wrong where classes look
+/// alike, as people's mistakes are.
 fn semantic(data: &Dataset, network: &Network, part: f64, seed: u64) -> Outcome<Dataset> {
     let truth = data.truth().unwrap_or(data.given()).to_vec();
     let clean = data.clone().relabel(truth.clone())?;

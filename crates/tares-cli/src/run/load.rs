@@ -1,16 +1,16 @@
-//! [`Load`]: how data is read, as it is typed and as spec files say it.
+//! [`Load`]: the options for reading data, on the command line and in spec files.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use tares_data::LoadOptions;
 
-/// How the data is read: the options of every command that reads data, and what a spec says about it.
+/// How data is read: the same options for every command that reads data, and the `[load]` part of a spec file.
 #[derive(Clone, Debug, PartialEq, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Reading")]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Load {
-    /// Where built-in data sets are looked for first (then TARES_DATA, then the cache)
+    /// Where to look for built-in data sets first (then in TARES_DATA, then in the cache)
     #[arg(long, value_name = "DIR")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<PathBuf>,
@@ -26,24 +26,24 @@ pub struct Load {
     #[arg(long, value_name = "FILE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub labels: Option<PathBuf>,
-    /// Data to test on; otherwise a part is kept for testing
+    /// Test data; without it, a part of the data is set aside for testing
     #[arg(long, value_name = "PATH")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test: Option<PathBuf>,
-    /// The part of every class kept for testing when there is no test data [default: 0.2]
+    /// The fraction of every class that is set aside for testing when there is no test data [default: 0.2]
     #[arg(long, value_name = "PART")]
     pub test_fraction: Option<f64>,
-    /// The seed of that draw
+    /// The seed that decides which rows are set aside
     #[arg(skip)]
     pub split_seed: u64,
-    /// Height and width pictures of a folder are resized to, as in 64x64
+    /// Resize the pictures of a folder to this height and width, as in 64x64
     #[arg(long, value_name = "HxW", value_parser = size)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image_size: Option<(usize, usize)>,
     /// Leave out files that cannot be read instead of failing
     #[arg(long)]
     pub skip_unreadable: bool,
-    /// CIFAR-100: the 20 groups instead of the 100 classes
+    /// CIFAR-100: use the 20 groups of classes instead of the 100 classes
     #[arg(long)]
     pub coarse: bool,
 }
@@ -67,12 +67,13 @@ impl Default for Load {
 }
 
 impl Load {
-    /// As it goes into a spec: what was not typed is written out.
+    /// The form for a spec file: defaults are written out.
     pub fn spec(&self) -> Self {
         Self { test_fraction: self.test_fraction.or(Self::default().test_fraction), ..self.clone() }
     }
 
-    /// The options that change which labels a row has, as they were typed: for a command that must read the data alike.
+    /// The typed options that decide which label each row has, for the command line of `apply-labels`, which must read the
+    /// same rows.
     pub fn arguments(&self) -> Vec<String> {
         let path = |path: &PathBuf| path.display().to_string();
         let size = |(height, width): (usize, usize)| format!("{height}x{width}");
@@ -88,7 +89,7 @@ impl Load {
         typed.chain(switches.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned())).collect()
     }
 
-    /// In the words of `tares-data`.
+    /// The same as options of `tares-data`.
     pub fn options(&self) -> LoadOptions {
         LoadOptions::default().with(|options| {
             options.data_dir.clone_from(&self.data_dir);

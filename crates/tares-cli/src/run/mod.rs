@@ -1,8 +1,8 @@
-//! One run on disk, in the order of its making.
+//! One run, from its settings to its files.
 //!
-//! What was asked ([`spec`], [`experiment`], [`spec_file`], [`load`]), noise put in ([`label_noise`]), the noise rate
-//! ([`noise_rate`], [`folds`]), training ([`train`]) in a directory of its own ([`directory`]), the accuracy behind
-//! noisy test labels ([`noisy_test`]), and what is left behind ([`model`], [`samples`]). [`runs`] trains many.
+//! In this order: the settings ([`spec`], [`experiment`], [`spec_file`], [`load`]), noise put into labels ([`label_noise`]),
+//! the noise rate ([`noise_rate`], [`folds`]), training ([`train`]) in a locked directory ([`directory`]), the accuracy on
+//! true labels ([`noisy_test`]), the files for later commands ([`model`], [`samples`]). [`runs`] trains many runs.
 
 pub mod clock;
 pub mod directory;

@@ -1,4 +1,4 @@
-//! A trained model on disk: what `predict` needs besides the weights.
+//! `model.json` of a run: everything that `predict` needs besides the weights.
 
 use crate::files::read_text;
 use crate::run::spec::Spec;
@@ -18,15 +18,15 @@ use tares_data::{Loaded, TableRules};
 pub struct Model {
     /// The network.
     pub network: Network,
-    /// How it was trained.
+    /// The method that trained it.
     pub method: Method,
-    /// Names of the classes; position is the label.
+    /// Names of the classes, by label.
     pub classes: Vec<String>,
     /// How files become rows.
     pub reading: tares_data::Reading,
     /// How rows become inputs.
     pub inputs: tares::InputTransform,
-    /// The robust head that answers in the network's place, for RoG.
+    /// RoG only: the generative classifier on the network's features, which predicts in place of the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<RogHead>,
 }
@@ -63,7 +63,7 @@ impl Model {
         Ok(model)
     }
 
-    /// Refuses parts that don't fit each other: a damaged file must not become a panic or an answer.
+    /// Refuses parts that don't fit each other, so that a damaged file causes neither a panic nor a wrong prediction.
     fn check(&self) -> Outcome<()> {
         self.network.check()?;
         self.method.check()?;
@@ -88,7 +88,7 @@ impl Model {
     /// Class probabilities of every row, `[N][K]`, from the weights in a run directory.
     ///
     /// # Errors
-    /// The weights cannot be read or don't fit, or the rows have another shape than the training rows.
+    /// The weights cannot be read or don't fit the network, or the rows are shaped unlike the training rows.
     pub fn probabilities(&self, run: &Path, data: &Dataset, device: &str) -> Outcome<Vec<f32>> {
         let path = run.join("model.safetensors");
         let bytes = std::fs::read(&path).map_err(|error| Failure::file(&path, "read", &error))?;

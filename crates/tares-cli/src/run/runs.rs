@@ -1,4 +1,4 @@
-//! Many runs: those that are not finished are trained, some at a time, and all records come back in order.
+//! Trains many runs, a few at the same time, and returns the records of all in order. Finished ones are only read.
 
 use crate::files::file_name;
 use crate::record::RunRecord;
@@ -13,18 +13,18 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 use tares_data::Loaded;
 
-/// How long a thread without a run of its own waits before it looks for work of others again: much less than a step.
+/// How long a thread without a run waits before it offers its help to the other runs again: much less than a step.
 const HELP_EVERY: Duration = Duration::from_micros(50);
 
-/// Somebody who is shown how the runs get on. Runs are named by their position among the specs.
+/// Is told about the progress of all runs. A run is named by its position among the specs.
 pub trait Watch: Sync {
-    /// A judge of a run's noise rate ended an epoch; the run itself begins when all judges have ended.
+    /// A judge of the run's noise rate ended an epoch. Training itself begins after the last judge.
     fn estimating(&self, run: usize, progress: FoldProgress);
-    /// A run has `epochs` behind it; `accuracy` is that of its last one on the test data.
+    /// A run has completed `epochs` epochs; `accuracy` is the test accuracy after the last one.
     fn reached(&self, run: usize, epochs: usize, accuracy: Option<f64>);
-    /// A run is finished; `accuracy` is its mean over the last epochs.
+    /// A run is finished; `accuracy` is its test accuracy, averaged over the last epochs.
     fn finished(&self, run: usize, accuracy: Option<f64>);
-    /// A run stopped before its end.
+    /// A run failed or was interrupted.
     fn stopped(&self, run: usize);
 }
 
@@ -41,10 +41,10 @@ pub fn name(spec: &Spec) -> String {
     format!("{} {} seed {}", spec.noise, spec.method, spec.plan.seed)
 }
 
-/// Runs everything that is not finished, `jobs` at a time, and gives back all records in the order of the specs.
+/// Trains every run that is not finished, `jobs` at a time, and returns all records in the order of the specs.
 ///
 /// # Errors
-/// The first failure, after the runs under way have stopped.
+/// The first failure. No run is begun after it, but those that are being trained end first.
 pub fn run_all(
     runs: &[Spec],
     loaded: &Loaded,
@@ -91,7 +91,7 @@ pub fn run_all(
     std::thread::scope(|scope| {
         let workers: Vec<_> = (1..jobs.min(runs.len())).map(|_| scope.spawn(work)).collect();
         work();
-        // This thread is one of rayon's (`join_workers`): while others are still at a run it does its part for them.
+        // This thread is also one of rayon's workers (`join_workers`): the runs that are still being trained need it.
         while workers.iter().any(|worker| !worker.is_finished()) {
             if rayon::yield_now() != Some(rayon::Yield::Executed) {
                 std::thread::sleep(HELP_EVERY);
@@ -106,7 +106,7 @@ pub fn run_all(
     match failure.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
         None => {}
         Some(Failure::Interrupted { .. }) => {
-            let way_out = "everything so far is kept; run the same command again to go on".to_owned();
+            let way_out = "everything so far is kept; to continue, run the same command again".to_owned();
             return Err(Failure::Interrupted { way_out });
         }
         Some(failure) => return Err(failure),
@@ -114,7 +114,7 @@ pub fn run_all(
     let records = records.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
     let records: Vec<RunRecord> = records.into_iter().flatten().collect();
     if records.len() < runs.len() {
-        return Err(Failure::new(format!("{} of {} runs did not end", runs.len() - records.len(), runs.len())));
+        return Err(Failure::new(format!("{} of {} runs did not finish", runs.len() - records.len(), runs.len())));
     }
     Ok(records)
 }

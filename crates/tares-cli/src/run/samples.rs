@@ -1,7 +1,7 @@
-//! What a run learnt about every training sample, and the suspicious ones among them.
+//! What training recorded about every row, and the rows whose label it makes suspicious.
 //!
-//! These suspects are in-sample: the network that judges a label was trained on it and repeats some wrong labels. `tares
-//! audit` judges labels out of sample. Both files are called `suspects.csv`; every line here says which it is.
+//! These suspects are in-sample: the network was trained on the labels it judges, so it repeats some of the wrong ones.
+//! `tares audit` judges out-of-sample. Both write `suspects.csv`; the reason in every line of ours says "in-sample".
 
 use crate::record::card::{Card, look};
 use crate::ui::failure::Outcome;
@@ -12,7 +12,7 @@ use tares_core::audit::{Evidence, Suspect};
 use tares_core::{Dataset, Label};
 use tares_data::{OutTable, Reading};
 
-/// How many cards a gallery has.
+/// How many suspects a run's report shows.
 const CARDS: usize = 48;
 
 /// One entry per training row.
@@ -31,10 +31,10 @@ pub struct Samples {
 }
 
 impl Samples {
-    /// Looks at every training row with the trained network.
+    /// Collects the history of every training row and the trained network's prediction for it.
     ///
     /// # Errors
-    /// Rows the network cannot take.
+    /// The rows do not fit the network.
     pub fn of(train: &Dataset, fitted: &Fitted<AnyNetwork>) -> Outcome<Self> {
         let probabilities = fitted.probabilities(train)?;
         let predicted = evaluate::answers(&probabilities, train.classes());
@@ -57,8 +57,8 @@ impl Samples {
         })
     }
 
-    /// The rows whose label is not what the network answers, the most suspicious first: those whose label the network
-    /// believes least, and among equals those whose margin was lowest over all epochs.
+    /// The rows whose given label is not the network's prediction. Those whose given label has the lowest probability come
+    /// first; equal ones are ordered by their mean margin over all epochs.
     pub fn suspects(&self) -> Vec<Suspect> {
         let mut rows: Vec<usize> =
             (0..self.given.len()).filter(|&row| self.given[row] != self.predicted[row]).collect();
@@ -106,7 +106,7 @@ impl Samples {
     }
 }
 
-/// The first suspects with their pictures or values.
+/// The first suspects, with their pictures or values, for the run's report.
 ///
 /// # Errors
 /// A picture that cannot be encoded.

@@ -1,4 +1,4 @@
-//! [`Spec`]: one run, as it was asked for.
+//! [`Spec`]: the settings of one run.
 
 use super::label_noise::LabelNoise;
 use super::load::Load;
@@ -11,7 +11,7 @@ use tares::{Method, Network, Plan};
 use tares_core::Error;
 use tares_data::{LoadOptions, Source};
 
-/// One run: everything that decides its numbers, every default written out.
+/// The settings of one run: everything that its numbers depend on. Its file spells out every default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Spec {
@@ -19,13 +19,13 @@ pub struct Spec {
     pub version: u32,
     /// A built-in name or a path.
     pub data: String,
-    /// Where relative paths start: the directory the run was asked for in. So it can be gone on with from anywhere.
+    /// The directory in which the command was typed. Relative paths start there, so the run can be continued from anywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-    /// The noise to put in, for experiments.
+    /// The noise to put into the labels, for experiments.
     #[serde(default = "no_noise")]
     pub noise: LabelNoise,
-    /// The noise rate the method is told.
+    /// The noise rate that the method is told.
     #[serde(default)]
     pub noise_rate: NoiseRate,
     /// The device of training.
@@ -46,17 +46,17 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// Refuses what cannot be run, as far as it shows without the data.
+    /// Refuses settings that cannot work, as far as this is known without the data.
     ///
     /// # Errors
-    /// A value outside its domain.
+    /// A value that is not allowed.
     pub fn check(&self) -> Outcome<()> {
         check_version(self.version)?;
         self.plan.check()?;
         if let Some(network) = &self.network {
             network.check()?;
         }
-        // A rate that comes from an estimate is not here yet; any will do to check the rest.
+        // A rate to be estimated is not known yet; any valid rate serves to check the method's other values.
         let method =
             if self.method.rate().is_some() { self.method.clone() } else { self.method.clone().with_rate(0.1) };
         method.check()?;
@@ -77,14 +77,14 @@ impl Spec {
         to_toml(self)
     }
 
-    /// The same, with the network chosen and every path findable from other directories.
+    /// The same settings, with the network named and the directory recorded that relative paths start from.
     #[must_use]
     pub fn complete(&self, network: Network) -> Self {
         let here = || Some(std::env::current_dir().ok()?.to_str()?.to_owned());
         Self { network: Some(network), directory: self.directory.clone().or_else(here), ..self.clone() }
     }
 
-    /// What to load: a built-in name, or a path as seen from here.
+    /// What to load: a built-in name, or a path that is valid in the current directory.
     pub fn source(&self) -> String {
         match self.elsewhere() {
             Some(directory) => source_in(directory, &self.data),
@@ -92,7 +92,7 @@ impl Spec {
         }
     }
 
-    /// How to load it, with paths as seen from here.
+    /// How to load it, with paths that are valid in the current directory.
     pub fn options(&self) -> LoadOptions {
         let mut options = self.load.options();
         if let Some(directory) = self.elsewhere() {
@@ -103,7 +103,7 @@ impl Spec {
         options
     }
 
-    /// The noise, with paths as seen from here.
+    /// The noise, with paths that are valid in the current directory.
     pub fn noise(&self) -> LabelNoise {
         match (self.elsewhere(), &self.noise) {
             (Some(directory), LabelNoise::Matrix(path)) => LabelNoise::Matrix(directory.join(path)),
@@ -114,14 +114,14 @@ impl Spec {
         }
     }
 
-    /// Where relative paths start, if that is not the current directory.
+    /// The directory that relative paths start from, unless it is the current one.
     fn elsewhere(&self) -> Option<&Path> {
         let directory = Path::new(self.directory.as_deref()?);
         (std::env::current_dir().ok().as_deref() != Some(directory)).then_some(directory)
     }
 }
 
-/// A built-in name as it is, a path as seen from another directory.
+/// A built-in name unchanged; a path joined to the directory it starts from.
 fn source_in(directory: &Path, source: &str) -> String {
     let Ok(parsed) = source.parse::<Source>();
     match parsed {

@@ -1,4 +1,4 @@
-//! Spec files: TOML with a version; unknown keys are errors that say where.
+//! Spec files: TOML with a version number. An unknown key is an error with line and column.
 
 use crate::files::read_text;
 use crate::ui::failure::{Failure, Outcome};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tares_core::Error;
 
-/// The version of spec files; raised when an old file would mean something else.
+/// The version of spec files. It is raised whenever an old file would change its meaning.
 pub const VERSION: u32 = 1;
 
 /// Reads a TOML file into a [`Spec`](super::spec::Spec) or an [`Experiment`](super::experiment::Experiment).
@@ -22,7 +22,7 @@ pub fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Outcome<T> {
 /// # Errors
 /// A wrong or unknown key, with line and column; a version this program does not know.
 pub fn parse<T: for<'de> Deserialize<'de>>(text: &str) -> Outcome<T> {
-    // The version first: errors about keys would mislead in a file of another version.
+    // Check the version first: in a file of another version, errors about keys would mislead.
     if let Ok(table) = text.parse::<toml::Table>() {
         match table.get("version") {
             Some(toml::Value::Integer(version)) => check_version(u32::try_from(*version).unwrap_or(u32::MAX))?,
@@ -49,7 +49,7 @@ pub fn to_toml(value: &impl Serialize) -> Outcome<String> {
     toml::to_string(value).map_err(|error| Failure::new(format!("this cannot be written as TOML: {error}")))
 }
 
-/// Refuses the files of other versions, with what to do about it.
+/// Refuses files of other versions, and says what to do.
 ///
 /// # Errors
 /// Another version.

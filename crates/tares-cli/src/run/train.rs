@@ -1,4 +1,4 @@
-//! A [`Spec`] becomes a run directory: noise, noise rate, training with checkpoints, and what is left behind.
+//! Turns a [`Spec`] into a run directory: puts in noise, finds the noise rate, trains with checkpoints, writes results.
 
 use super::directory::{CHECKPOINT_EVERY, RunDirectory, read_checkpoint};
 use super::folds::{FOLDS, FoldProgress, remove_folds};
@@ -22,40 +22,40 @@ use tares_data::Loaded;
 /// What to do with a directory that already holds a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// Refuse.
+    /// Refuse to touch it.
     New,
-    /// Go on with it; a finished run is simply read.
+    /// Continue it; a finished run is only read.
     Resume,
-    /// Throw it away.
+    /// Delete it and start again.
     Overwrite,
 }
 
-/// What a run tells while it goes on.
+/// What a run reports while it is trained.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A judge of the noise rate ended an epoch.
+    /// A network that judges the noise rate ended an epoch.
     Estimating(FoldProgress),
-    /// The network, its parameters and the rate the method is told.
+    /// Training is about to begin.
     Ready {
         /// The network.
         network: &'a str,
-        /// Its parameters.
+        /// Its number of parameters.
         parameters: u64,
-        /// The rate, if the method needs one.
+        /// The noise rate that the method is told, if it needs one.
         rate: Option<&'a RateRecord>,
-        /// What the noise that was put in really did.
+        /// The fraction of labels that differ from the truth, if that is known.
         realised: Option<f64>,
-        /// Epochs that a checkpoint already has.
+        /// Epochs that are already trained, according to the checkpoint.
         done: usize,
     },
     /// An epoch ended.
     Epoch(&'a EpochRecord),
 }
 
-/// Runs a spec in a directory, or goes on with what is there.
+/// Trains a spec in a directory, or continues the run that is there.
 ///
 /// # Errors
-/// The directory holds another run; a value that does not fit the data; a file that cannot be written; Ctrl-C.
+/// The directory holds another run; a value does not fit the data; a file cannot be written; Ctrl-C.
 pub fn run(
     spec: &Spec,
     loaded: &Loaded,
@@ -64,7 +64,7 @@ pub fn run(
     hear: &mut dyn FnMut(Event<'_>),
 ) -> Outcome<RunRecord> {
     spec.check()?;
-    // From here on Ctrl-C leaves something to go on with.
+    // From here on, Ctrl-C stops after the current epoch and leaves a run that can be continued.
     interrupt::watch();
     let directory = RunDirectory::lock(place)?;
     let network = spec.network.clone().unwrap_or_else(|| Network::suggest(loaded.train.shape()));
@@ -96,7 +96,7 @@ pub fn run(
     };
     let mut manifest = manifest(&spec, loaded, &train, &method, &network, size, rate, before.as_ref())?;
     directory.write_manifest(&manifest)?;
-    // The manifest has the rate now.
+    // The rate is in the manifest, so the folds are no longer needed.
     remove_folds(&folds)?;
     hear(Event::Ready {
         network: &manifest.network,
@@ -143,10 +143,10 @@ pub fn run(
     RunRecord::read(place)
 }
 
-/// Makes the directory ready for the run and gives the manifest of what is already there.
+/// Prepares the directory and returns the manifest of the run to continue, if there is one.
 ///
 /// # Errors
-/// It holds another run, or one that may not be touched.
+/// The directory holds a run with other settings, or any run when [`Start::New`] was asked for.
 fn begin(directory: &RunDirectory, spec: &Spec, start: Start) -> Outcome<Option<Manifest>> {
     match start {
         Start::New if directory.is_taken() => Err(occupied(directory.path())),
@@ -162,7 +162,7 @@ fn begin(directory: &RunDirectory, spec: &Spec, start: Start) -> Outcome<Option<
     }
 }
 
-/// Writes everything a finished run leaves behind; the manifest last, because it says that the rest is there.
+/// Writes the results of a finished run. The manifest comes last, because it says that the rest is complete.
 fn finish(
     directory: &RunDirectory,
     spec: &Spec,
@@ -202,7 +202,7 @@ fn finish(
     directory.remove("checkpoint.bin")
 }
 
-/// The training rows with the noise of the spec in their labels.
+/// The training rows, with the spec's noise in their labels.
 fn noisy(spec: &Spec, loaded: &Loaded) -> Outcome<Dataset> {
     match &spec.noise {
         noise if *noise == LabelNoise::NONE => Ok(loaded.train.clone()),
@@ -212,22 +212,22 @@ fn noisy(spec: &Spec, loaded: &Loaded) -> Outcome<Dataset> {
 
 fn occupied(place: &Path) -> Failure {
     Failure::new(format!("{}: this directory already holds a run", place.display())).way_out(format!(
-        "go on with it: tares train --resume --out {0}; throw it away: --overwrite; or choose another --out",
+        "continue it with: tares train --resume --out {0}; delete it with --overwrite; or choose another --out",
         place.display()
     ))
 }
 
-/// Refuses to go on with a run that was asked for differently; a directory without a run is fine.
+/// Refuses to continue a run with settings other than its own; a directory without a run is fine.
 ///
 /// # Errors
-/// The spec there is another one, or cannot be read.
+/// The spec there has other settings, or cannot be read.
 pub fn same_spec(place: &Path, spec: &Spec) -> Outcome<()> {
     let path = place.join("spec.toml");
     if !path.exists() && !place.join("manifest.json").exists() {
         return Ok(());
     }
     let before: Spec = spec_file::read(&path)?;
-    // Paths are judged by what is read from them, and a network that is not named is the one of the run.
+    // The same relative path may be typed in another directory, and a network that is not named is the run's own.
     let network = spec.network.clone().or_else(|| before.network.clone());
     let now = Spec { directory: before.directory.clone(), network, ..spec.clone() };
     if before == now {
@@ -236,11 +236,11 @@ pub fn same_spec(place: &Path, spec: &Spec) -> Outcome<()> {
     let (before, now) = (before.to_toml()?, now.to_toml()?);
     let change = before.lines().zip(now.lines()).find(|(before, now)| before != now);
     let (before, now) = change.unwrap_or(("other settings", "these settings"));
-    Err(Failure::new(format!("{}: the run there was asked for differently: `{before}`, now `{now}`", path.display()))
-        .way_out("choose another --out, or start anew with --overwrite"))
+    Err(Failure::new(format!("{}: the run there has other settings: `{before}` there, `{now}` here", path.display()))
+        .way_out("choose another --out, or start again with --overwrite"))
 }
 
-#[allow(clippy::too_many_arguments)] // everything a manifest records, once
+#[allow(clippy::too_many_arguments)] // it is called once, with everything that a manifest records
 fn manifest(
     spec: &Spec,
     loaded: &Loaded,
@@ -288,7 +288,7 @@ fn manifest(
     })
 }
 
-/// The method as it was asked for: a rate that is the same for all its runs stays out of the name.
+/// The method as it was typed. An estimated rate stays out of the name, so that all its runs are in one group.
 fn method_name(asked: &Method, told: &Method) -> String {
     match asked.rate() {
         Some(_) => told.to_string(),
@@ -310,7 +310,7 @@ fn epoch_record(epoch: &Epoch) -> EpochRecord {
     }
 }
 
-/// `[true][predicted]` counts.
+/// The confusion matrix: counts, `[true][predicted]`.
 pub fn confusion(data: &Dataset, predictions: &[u32]) -> Vec<Vec<u64>> {
     let mut counts = vec![vec![0; data.classes()]; data.classes()];
     for (&given, &predicted) in data.given().iter().zip(predictions) {
@@ -319,7 +319,7 @@ pub fn confusion(data: &Dataset, predictions: &[u32]) -> Vec<Vec<u64>> {
     counts
 }
 
-/// A fingerprint of all numbers and labels, for people to see that two runs saw the same data.
+/// A fingerprint of all numbers and labels, by which people see that two runs used the same data.
 pub fn hash(train: &Dataset, test: Option<&Dataset>) -> String {
     let mut print = Fingerprint::default();
     let mut mix = |word: u64| print = print.with(word);
