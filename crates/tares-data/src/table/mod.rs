@@ -1,8 +1,11 @@
 //! Tables: columns of any format → rules fitted on the training rows → rows of features.
 
 pub(crate) mod columns;
+mod features;
+mod fit;
 mod index;
 pub(crate) mod labels;
+mod notes;
 pub(crate) mod number;
 pub(crate) mod rows;
 pub(crate) mod rules;

@@ -1,0 +1,85 @@
+//! Applies rules: the cells of a table become features.
+
+use super::columns::{MISSING, RawTable, Values};
+use super::number::Notation;
+use super::rules::{ColumnRule, Rule, TableRules};
+use crate::error::{DataError, Result};
+use std::collections::HashMap;
+
+impl TableRules {
+    /// The features of all rows of a table. Columns are found by name; their order may differ from training.
+    ///
+    /// # Errors
+    /// A column of training is not there, or holds text instead of numbers.
+    pub(crate) fn features(&self, table: &RawTable) -> Result<Vec<f32>> {
+        let width = self.width();
+        let mut features = vec![0f32; width * table.rows];
+        let mut start = 0;
+        for ColumnRule { name, rule } in self.columns.iter().filter(|column| column.rule.width() > 0) {
+            let values = &table.columns[table.position(name)?].values;
+            fill(&mut features, width, start, rule, values).map_err(|row| {
+                let cell = match values {
+                    Values::Text { codes, levels } => levels.get(codes[row] as usize).map_or("", String::as_str),
+                    Values::Numbers(_) => "",
+                };
+                let problem = format!("column \"{name}\" held numbers in training and holds \"{cell}\" here");
+                DataError::format(&table.path, table.place(row), problem)
+            })?;
+            start += rule.width();
+        }
+        Ok(features)
+    }
+}
+
+/// Writes the features of one column; the error is the first row whose text should be a number.
+fn fill(
+    features: &mut [f32],
+    width: usize,
+    start: usize,
+    rule: &Rule,
+    values: &Values,
+) -> std::result::Result<(), usize> {
+    let rows = features.chunks_exact_mut(width).map(|row| &mut row[start..]);
+    match (rule, values) {
+        (Rule::Number { mean, std, missing, .. }, Values::Numbers(numbers)) => {
+            for (row, number) in rows.zip(numbers) {
+                if number.is_nan() {
+                    row[1..1 + usize::from(*missing)].fill(1.0);
+                } else {
+                    // A far outlier must stay finite as a 32-bit number.
+                    row[0] = (((number - mean) / std).clamp(f64::from(f32::MIN), f64::from(f32::MAX))) as f32;
+                }
+            }
+        }
+        (Rule::Number { missing, notation, .. }, Values::Text { codes, levels }) => {
+            if let Some(row) = first_text(codes, levels, notation) {
+                return Err(row);
+            }
+            rows.for_each(|row| row[1..1 + usize::from(*missing)].fill(1.0));
+        }
+        (Rule::Text { levels, other, missing }, values) => {
+            let (codes, texts) = values.clone().into_text();
+            let place: HashMap<&str, usize> = levels.iter().enumerate().map(|(i, level)| (level.as_str(), i)).collect();
+            let place: Vec<Option<usize>> = texts
+                .iter()
+                .map(|text| place.get(text.as_str()).copied().or_else(|| other.then_some(levels.len())))
+                .collect();
+            for (row, &code) in rows.zip(&codes) {
+                let hot = match code {
+                    MISSING => missing.then_some(levels.len() + usize::from(*other)),
+                    code => place[code as usize],
+                };
+                hot.into_iter().for_each(|hot| row[hot] = 1.0);
+            }
+        }
+        (Rule::Ignored, _) => {}
+    }
+    Ok(())
+}
+
+/// The first row whose text is no number in this notation, else the first that has a value.
+fn first_text(codes: &[u32], levels: &[String], notation: &Notation) -> Option<usize> {
+    let is_number: Vec<bool> = levels.iter().map(|level| notation.parse(level).is_some()).collect();
+    let odd = codes.iter().position(|&code| code != MISSING && !is_number[code as usize]);
+    odd.or_else(|| codes.iter().position(|&code| code != MISSING))
+}

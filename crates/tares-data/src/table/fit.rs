@@ -1,0 +1,71 @@
+//! Fits the rules of a table's columns on its training rows.
+
+use super::columns::{Column, MISSING, RawTable, Values};
+use super::rules::{ColumnRule, MOST_LEVELS, Rule, TableRules};
+use crate::error::{DataError, Place, Result};
+use tares_core::Error;
+
+impl TableRules {
+    /// Fits the rules of the feature columns on the rows `train`.
+    ///
+    /// # Errors
+    /// No column that says anything; numbers too large to average.
+    pub(crate) fn fit(table: &RawTable, train: &[usize], standardise: bool) -> Result<Vec<ColumnRule>> {
+        let rule = |column: &Column| {
+            let rule = match &column.values {
+                Values::Numbers(numbers) => fit_numbers(table, column, numbers, train, standardise)?,
+                Values::Text { codes, levels } => fit_text(codes, levels, train),
+            };
+            Ok(ColumnRule { name: column.name.clone(), rule })
+        };
+        let rules = table.columns.iter().map(rule).collect::<Result<Vec<_>>>()?;
+        if rules.iter().all(|column| column.rule.width() == 0) {
+            let source = Error::value("table", "at least one column of features", "none besides label and id");
+            return Err(DataError::content(&table.path, source));
+        }
+        Ok(rules)
+    }
+}
+
+fn fit_numbers(table: &RawTable, column: &Column, numbers: &[f64], train: &[usize], standardise: bool) -> Result<Rule> {
+    let notation = column.notation.clone();
+    let present = || train.iter().map(|&row| numbers[row]).filter(|number| !number.is_nan());
+    let missing = train.iter().any(|&row| numbers[row].is_nan());
+    if !standardise {
+        return Ok(Rule::Number { mean: 0.0, std: 1.0, missing, notation });
+    }
+    let count = present().count().max(1) as f64;
+    let mean = present().sum::<f64>() / count;
+    let variance = present().map(|number| (number - mean).powi(2)).sum::<f64>() / count;
+    if !variance.is_finite() {
+        let problem = format!("column \"{}\" holds numbers too large to average", column.name);
+        return Err(DataError::format(&table.path, Place::File, problem));
+    }
+    // Rounding leaves a constant column with a variance of the order of (mean · ε)²: dividing by it would blow up noise.
+    if variance.sqrt() <= 1e-12 * mean.abs() || variance == 0.0 {
+        return Ok(Rule::Number { mean: present().next().unwrap_or(0.0), std: 1.0, missing, notation });
+    }
+    Ok(Rule::Number { mean, std: variance.sqrt(), missing, notation })
+}
+
+fn fit_text(codes: &[u32], levels: &[String], train: &[usize]) -> Rule {
+    let mut counts = vec![0usize; levels.len()];
+    let mut missing = 0;
+    for &row in train {
+        match codes[row] {
+            MISSING => missing += 1,
+            code => counts[code as usize] += 1,
+        }
+    }
+    let mut seen: Vec<usize> = (0..levels.len()).filter(|&level| counts[level] > 0).collect();
+    let present = train.len() - missing;
+    if seen.is_empty() || (seen.len() > 20 && seen.len() * 2 > present) {
+        return Rule::Ignored;
+    }
+    seen.sort_by(|&a, &b| counts[b].cmp(&counts[a]).then_with(|| levels[a].cmp(&levels[b])));
+    let other = seen.len() > MOST_LEVELS;
+    seen.truncate(MOST_LEVELS);
+    let mut levels: Vec<String> = seen.into_iter().map(|level| levels[level].clone()).collect();
+    levels.sort_unstable();
+    Rule::Text { levels, other, missing: missing > 0 }
+}

@@ -1,0 +1,90 @@
+//! What people are told about the columns of a table: the role of each, and a sentence for each that was changed or left out.
+
+use super::columns::{LeftOut, RawTable};
+use super::rules::{ColumnRule, MOST_LEVELS, Rule, TableRules};
+use crate::source::ColumnFound;
+
+impl TableRules {
+    /// What a person should see of the columns.
+    pub(crate) fn found(&self, table: &RawTable) -> Vec<ColumnFound> {
+        let ignored = self.ignored(table);
+        let why = |name: &str| ignored.iter().find(|column| column.name == name).map_or("", |column| &column.why);
+        let column = |column: &ColumnRule| ColumnFound {
+            name: column.name.clone(),
+            role: match &column.rule {
+                Rule::Number { .. } => "number".into(),
+                Rule::Text { levels, .. } => format!("text, {} levels", levels.len()),
+                Rule::Ignored => format!("left out ({})", why(&column.name)),
+            },
+            missing: table.position(&column.name).map_or(0, |position| table.columns[position].values.missing()),
+        };
+        let named = |name: &Option<String>, role: &str| {
+            name.as_ref().map(|name| ColumnFound { name: name.clone(), role: role.into(), missing: 0 })
+        };
+        let left_out = table.left_out.iter().map(|column| ColumnFound {
+            name: column.name.clone(),
+            role: format!("left out ({})", column.why),
+            missing: 0,
+        });
+        let special = named(&self.label, "label").into_iter().chain(named(&self.id, "id"));
+        self.columns.iter().map(column).chain(left_out).chain(special).collect()
+    }
+
+    /// Columns without a rule, and why.
+    fn ignored(&self, table: &RawTable) -> Vec<LeftOut> {
+        let ignored = self.columns.iter().filter(|column| column.rule == Rule::Ignored);
+        let why = |name: &str| {
+            let column = table.columns.iter().find(|column| column.name == name);
+            match column.is_some_and(|column| column.values.missing() < table.rows) {
+                true => "text that differs in nearly every row",
+                false => "has no value in any row",
+            }
+        };
+        ignored.map(|column| LeftOut { name: column.name.clone(), why: why(&column.name).into() }).collect()
+    }
+
+    /// A sentence for every column that is not used as it stands.
+    pub(crate) fn notes(&self, table: &RawTable) -> Vec<String> {
+        let shared = |column: &ColumnRule| match &column.rule {
+            Rule::Text { other: true, .. } => Some(format!(
+                "column \"{}\" has more than {MOST_LEVELS} different texts: the rarer ones share one feature",
+                column.name
+            )),
+            _ => None,
+        };
+        let left_out = table.left_out.iter().cloned().chain(self.ignored(table));
+        let left_out: Vec<String> = left_out.map(|column| column.sentence()).collect();
+        table.notes.iter().cloned().chain(left_out).chain(self.columns.iter().filter_map(shared)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::table::columns::LeftOut;
+    use crate::table::rules::tests::{rules, table, text};
+
+    #[test]
+    fn every_column_that_is_not_used_as_it_stands_is_named() {
+        let comments: Vec<String> = (0..300).map(|i| format!("comment {i}")).collect();
+        let comments: Vec<&str> = comments.iter().map(String::as_str).collect();
+        let cities: Vec<String> = (0..300).map(|i| format!("city {}", i % 150)).collect();
+        let cities: Vec<&str> = cities.iter().map(String::as_str).collect();
+        let mut table = table(vec![("comment", text(&comments)), ("city", text(&cities)), ("empty", text(&[""; 300]))]);
+        table.left_out.push(LeftOut { name: "tags".into(), why: "holds lists".into() });
+        table.notes.push("column \"price\" has decimal commas".into());
+        let rules = rules(&table, &(0..300).collect::<Vec<_>>());
+        assert_eq!(
+            rules.notes(&table),
+            [
+                "column \"price\" has decimal commas",
+                "column \"tags\" is left out (holds lists)",
+                "column \"comment\" is left out (text that differs in nearly every row)",
+                "column \"empty\" is left out (has no value in any row)",
+                "column \"city\" has more than 100 different texts: the rarer ones share one feature",
+            ]
+        );
+        let roles: Vec<String> = rules.found(&table).into_iter().map(|column| column.role).collect();
+        assert_eq!(roles[3], "left out (holds lists)");
+        assert_eq!(roles[0], "left out (text that differs in nearly every row)");
+    }
+}
