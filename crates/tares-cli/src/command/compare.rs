@@ -5,6 +5,7 @@ use super::plan::Training;
 use super::source::load;
 use crate::files::{create_directory, remove, write_whole};
 use crate::report::{self, summary};
+use crate::run::contender::{Contender, Contenders};
 use crate::run::experiment::Experiment;
 use crate::run::label_noise::LabelNoise;
 use crate::run::load::Load;
@@ -17,7 +18,7 @@ use crate::ui::live_table::LiveTable;
 use crate::ui::terminal::{Screen, json_path, plain};
 use clap::Args;
 use std::path::PathBuf;
-use tares::{Method, Plan};
+use tares::Plan;
 
 /// Compare methods over noises and seeds
 ///
@@ -28,7 +29,8 @@ use tares::{Method, Plan};
   tares compare --data digits --noise symmetric:0.5,pair:0.35 --methods standard,npcl \\
       --network mlp --epochs 60 --seeds 3 --out runs/table
   tares compare --data mnist --noise symmetric:0.5 --methods standard,gce,co-teaching,npcl --seed-list 1,7 --out t
-  tares compare --spec runs/table/experiment.toml --out again     repeat a comparison exactly
+  tares compare --spec runs/table/experiment.toml --out again             repeat a comparison exactly
+  tares compare --spec runs/table/experiment.toml --seeds 5 --out more    the same with more seeds
 
 The methods are told the true rate of the noise, as in published comparisons; --noise-rate auto estimates it instead.")]
 pub struct Compare {
@@ -39,8 +41,8 @@ pub struct Compare {
     #[arg(long, value_name = "KIND:RATE,...", value_delimiter = ',')]
     noise: Vec<LabelNoise>,
     /// The methods, separated by commas
-    #[arg(long, value_name = "METHOD,...", value_delimiter = ',', required_unless_present = "spec")]
-    methods: Vec<Method>,
+    #[arg(long, value_name = "METHOD,...", required_unless_present = "spec")]
+    methods: Vec<Contenders>,
     /// How many seeds; N means the seeds 1 to N [default: 1]
     #[arg(long, value_name = "N", conflicts_with_all = ["seed_list", "seed"])]
     seeds: Option<u64>,
@@ -59,12 +61,8 @@ pub struct Compare {
     /// Delete earlier runs of this comparison in --out first
     #[arg(long)]
     overwrite: bool,
-    /// Take all settings from this file; training options on the command line override it
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with_all = ["data", "noise", "methods", "seeds", "seed_list", "seed", "noise_rate", "Load"]
-    )]
+    /// Take all settings from this file; options on the command line override it
+    #[arg(long, value_name = "FILE", conflicts_with = "Load")]
     spec: Option<PathBuf>,
     #[command(flatten)]
     training: Training,
@@ -83,7 +81,7 @@ impl Compare {
         if self.jobs == 0 {
             return Err(tares_core::Error::value("jobs", "at least 1", 0).into());
         }
-        let runs = experiment.runs();
+        let runs = experiment.runs()?;
         let start = if self.overwrite { Start::Overwrite } else { Start::Resume };
         if start == Start::Resume {
             // Check all runs before writing anything, so that a refused comparison changes no file.
@@ -116,34 +114,60 @@ impl Compare {
         Ok(Exit::Fine)
     }
 
+    /// What the file says, or the defaults, with what was typed on top.
     fn asked(&self) -> Outcome<Experiment> {
-        if let Some(path) = &self.spec {
-            let mut experiment: Experiment = spec_file::read(path)?;
-            self.training.apply(&mut experiment.plan)?;
-            experiment.network = self.training.network.clone().or(experiment.network);
-            experiment.device = self.training.device.clone().unwrap_or(experiment.device);
-            return Ok(experiment);
-        }
         if self.seeds == Some(0) {
             return Err(tares_core::Error::value("seeds", "at least 1", 0).into());
         }
-        let mut plan = Plan { epochs: 60, ..Plan::default() };
-        self.training.apply(&mut plan)?;
-        Ok(Experiment {
-            version: VERSION,
-            data: self.data.clone().unwrap_or_default(),
-            noises: if self.noise.is_empty() { vec![LabelNoise::NONE] } else { self.noise.clone() },
-            seeds: match (self.seeds, self.seed_list.as_slice()) {
-                (Some(count), _) => (1..=count).collect(),
-                (None, []) => vec![plan.seed],
-                (None, list) => list.to_vec(),
+        let mut experiment = match &self.spec {
+            Some(path) => spec_file::read(path)?,
+            None => Experiment {
+                version: VERSION,
+                data: String::new(),
+                noises: vec![LabelNoise::NONE],
+                seeds: vec![1],
+                noise_rate: NoiseRate::Known,
+                device: self.training.device().to_owned(),
+                network: None,
+                methods: Vec::new(),
+                load: self.reading.spec(),
+                plan: Plan { epochs: 60, ..Plan::default() },
             },
-            noise_rate: self.noise_rate.unwrap_or(NoiseRate::Known),
-            device: self.training.device().to_owned(),
-            network: self.training.network.clone(),
-            methods: self.methods.clone(),
-            load: self.reading.spec(),
-            plan: Plan { seed: 1, ..plan },
-        })
+        };
+        if let Some(data) = &self.data {
+            experiment.data.clone_from(data);
+        }
+        if !self.noise.is_empty() {
+            experiment.noises.clone_from(&self.noise);
+        }
+        if !self.methods.is_empty() {
+            experiment.methods = self.methods.iter().flat_map(|list| list.0.clone()).collect();
+        }
+        match (self.seeds, self.seed_list.as_slice(), self.training.seed) {
+            (Some(count), _, _) => experiment.seeds = (1..=count).collect(),
+            (None, [], Some(seed)) => experiment.seeds = vec![seed],
+            (None, [], None) => {}
+            (None, list, _) => experiment.seeds = list.to_vec(),
+        }
+        experiment.noise_rate = self.noise_rate.unwrap_or(experiment.noise_rate);
+        experiment.device = self.training.device.clone().unwrap_or(experiment.device);
+        for row in experiment.methods.iter_mut().filter(|row| !row.plan.is_empty()) {
+            self.typed_over(row, &experiment.plan)?;
+        }
+        self.training.apply(&mut experiment.plan)?;
+        experiment.plan.seed = 1;
+        if let Some(network) = &self.training.network {
+            experiment.network = Some(network.clone());
+            experiment.methods.iter_mut().for_each(|row| row.network = None);
+        }
+        Ok(experiment)
+    }
+
+    /// What was typed counts more than a row's own plan, too.
+    fn typed_over(&self, row: &mut Contender, shared: &Plan) -> Outcome<()> {
+        let own = row.plan(shared)?;
+        let mut plan = own.clone();
+        self.training.apply(&mut plan)?;
+        if plan != own { row.set_plan(&plan) } else { Ok(()) }
     }
 }

@@ -4,6 +4,7 @@ use super::Exit;
 use crate::record::Card;
 use crate::record::RunRecord;
 use crate::report::{self, summary};
+use crate::run::contender::Contender;
 use crate::run::experiment::Experiment;
 use crate::run::label_noise::LabelNoise;
 use crate::run::load::Load;
@@ -59,7 +60,7 @@ impl Demo {
             noise_rate: NoiseRate::Known,
             device: "cpu".to_owned(),
             network: Some("mlp".parse()?),
-            methods: self.methods.clone(),
+            methods: self.methods.iter().cloned().map(Contender::from).collect(),
             load: Load::default(),
             plan: Plan { epochs: self.epochs, seed: self.seed, ..Plan::default() },
         };
@@ -70,7 +71,7 @@ impl Demo {
             loaded.train.len(),
             plain(&self.noise.to_string())
         ));
-        let runs = experiment.runs();
+        let runs = experiment.runs()?;
         let bars = RunBars::new(&runs, screen);
         let records = run_all(&runs, &loaded, &self.out, Start::Overwrite, 1, screen, &bars)?;
         let title = format!("Digits with wrong labels: {}", self.noise);

@@ -2,6 +2,7 @@
 
 use super::Exit;
 use crate::record::RunRecord;
+use crate::report::told_apart::told_apart;
 use crate::report::{self, summary};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::{Screen, json_path};
@@ -68,7 +69,7 @@ pub fn read_runs(places: &[PathBuf]) -> Outcome<Vec<RunRecord>> {
         return Err(Failure::new(format!("{}: no run with an epoch here", names.join(", ")))
             .way_out("name a directory that `tares train` or `tares compare` wrote"));
     }
-    Ok(runs)
+    Ok(told_apart(runs))
 }
 
 /// Looks for run directories, a few levels deep.

@@ -134,6 +134,7 @@ impl Train {
             noise_rate: self.noise_rate.unwrap_or_default(),
             device: self.training.device().to_owned(),
             network: self.training.network.clone(),
+            name: None,
             method: self.method.clone().map_or_else(|| "npcl".parse(), Ok)?,
             load: self.reading.spec(),
             plan: tares::Plan { epochs: 60, ..tares::Plan::default() },
@@ -237,7 +238,10 @@ fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
     let result = record.manifest.result.as_ref();
     let percent = |value: Option<f64>| value.map_or("unknown".to_owned(), |value| format!("{:.2} %", 100.0 * value));
     if let Some(result) = result {
-        let averaged = mean_of_last_words(last_epochs(record.epochs.len()));
+        let averaged = match result.network_accuracy_last10 {
+            Some(network) => format!("its head; the network under it {}", percent(Some(network))),
+            None => mean_of_last_words(last_epochs(record.epochs.len())),
+        };
         screen.line(format!("test accuracy    {} ({averaged})", percent(result.test_accuracy_last10)))?;
         if let Some(accuracy) = &result.true_accuracy {
             screen.line(format!("                 {}", plain(&accuracy.sentence())))?;

@@ -54,6 +54,7 @@ pub fn made_up(method: &str, noise: &str, rate: f64, seed: u64, level: f64) -> R
         result: Some(ResultRecord {
             test_accuracy_last10: Some(level),
             test_accuracy_best: Some(level),
+            network_accuracy_last10: None,
             true_accuracy: None,
             label_precision_last10: Some(0.8),
             confusion: vec![vec![90, 8, 2], vec![5, 95, 0], vec![1, 2, 97]],

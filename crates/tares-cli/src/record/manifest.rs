@@ -120,10 +120,13 @@ pub struct Machine {
 /// The results of a finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResultRecord {
-    /// Test accuracy, averaged over the last ten epochs, or over the last quarter of a short run.
+    /// Test accuracy, averaged over the last ten epochs, or over the last quarter of a short run. RoG: of its head.
     pub test_accuracy_last10: Option<f64>,
-    /// Test accuracy of the best epoch.
+    /// Test accuracy of the best epoch. RoG: of its head.
     pub test_accuracy_best: Option<f64>,
+    /// RoG: test accuracy of the network under the head, averaged over the last epochs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_accuracy_last10: Option<f64>,
     /// The estimated accuracy on true labels, where the test labels are as noisy as the training labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub true_accuracy: Option<TrueAccuracyRecord>,
@@ -211,7 +214,12 @@ impl Manifest {
         }
         if let Some(result) = &self.result {
             square("confusion", &result.confusion, classes)?;
-            let accuracies = [result.test_accuracy_last10, result.test_accuracy_best, result.label_precision_last10];
+            let accuracies = [
+                result.test_accuracy_last10,
+                result.test_accuracy_best,
+                result.network_accuracy_last10,
+                result.label_precision_last10,
+            ];
             let told = result.true_accuracy.iter().flat_map(|told| [told.accuracy, told.interval.0, told.interval.1]);
             accuracies.into_iter().flatten().chain(told).try_for_each(|part| fraction("accuracy", part))?;
         }

@@ -10,6 +10,7 @@ pub mod heat_map;
 pub mod page;
 pub mod summary;
 pub mod table;
+pub mod told_apart;
 
 mod canvas;
 

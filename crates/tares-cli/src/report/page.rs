@@ -82,14 +82,22 @@ pub fn curves(runs: &[RunRecord], quantity: &Quantity) -> Vec<(String, Curves)> 
         let series = methods.into_iter().map(|method| {
             let same = here.iter().filter(|run| run.manifest.method == method);
             let values: Vec<Vec<Option<f64>>> =
-                same.map(|run| run.epochs.iter().map(quantity.value).collect()).collect();
-            Series::over(plain(&method), &values)
+                same.clone().map(|run| run.epochs.iter().map(quantity.value).collect()).collect();
+            // A head has no epochs: what is drawn is the network it stands on.
+            let under_a_head = same.clone().any(|run| network_under_a_head(run).is_some());
+            let name = plain(&method);
+            Series::over(if under_a_head { format!("{name}'s network") } else { name.into_owned() }, &values)
         });
         let title = format!("{}, {noise}", quantity.title);
         let curves = Curves { title, y_label: quantity.title.to_owned(), series: series.collect() };
         (noise, curves)
     };
     noises.into_iter().map(picture).filter(|(_, curves)| !curves.is_empty()).collect()
+}
+
+/// The accuracy of the network on which a run's head stands, if a head answers.
+fn network_under_a_head(run: &RunRecord) -> Option<f64> {
+    run.manifest.result.as_ref()?.network_accuracy_last10
 }
 
 /// `symmetric:0.5`, or that nothing was put in.

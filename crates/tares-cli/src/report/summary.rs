@@ -19,7 +19,7 @@ pub struct Summary {
     pub seed: u64,
     /// Epochs trained.
     pub epochs: usize,
-    /// Mean test accuracy over the last ten epochs, at most the last quarter of the run.
+    /// Mean test accuracy over the last ten epochs, at most the last quarter of the run; of a head (RoG) after training.
     pub test_accuracy_last10: f64,
     /// The best test accuracy of any epoch.
     pub test_accuracy_best: f64,
@@ -42,14 +42,17 @@ impl Summary {
             None => ("none".to_owned(), 0.0),
         };
         let noise_name = super::page::noise_name(run);
+        // RoG's head answers in its network's place, and the epochs are those of the network.
+        let head = run.manifest.result.as_ref().filter(|result| result.network_accuracy_last10.is_some());
+        let head = head.and_then(|result| result.test_accuracy_last10);
         Some(Self {
             method: run.manifest.method.clone(),
             noise,
             rate,
             seed: run.manifest.seed,
             epochs: run.epochs.len(),
-            test_accuracy_last10: mean_of_last(&accuracies)?,
-            test_accuracy_best: accuracies.iter().copied().flatten().fold(f64::MIN, f64::max),
+            test_accuracy_last10: head.or_else(|| mean_of_last(&accuracies))?,
+            test_accuracy_best: head.unwrap_or_else(|| accuracies.iter().copied().flatten().fold(f64::MIN, f64::max)),
             label_precision_last10: mean_of_last(&precisions),
             seconds: run.epochs.iter().map(|epoch| epoch.seconds).sum(),
             noise_name,

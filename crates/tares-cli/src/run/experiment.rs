@@ -1,13 +1,15 @@
 //! [`Experiment`]: every combination of noises, methods and seeds on one data set.
 
+use super::contender::Contender;
 use super::label_noise::LabelNoise;
 use super::load::Load;
 use super::noise_rate::NoiseRate;
 use super::spec::{Spec, cpu};
 use super::spec_file::{VERSION, check_version};
+use crate::files::file_name;
 use crate::ui::failure::Outcome;
 use serde::{Deserialize, Serialize};
-use tares::{Method, Network, Plan};
+use tares::{Network, Plan};
 use tares_core::Error;
 
 /// Several runs that differ in noise, method and seed.
@@ -33,8 +35,8 @@ pub struct Experiment {
     /// The network; chosen from the data's shape if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
-    /// The training methods.
-    pub methods: Vec<Method>,
+    /// The training methods, with what else is different for one of them.
+    pub methods: Vec<Contender>,
     /// How the data is read.
     #[serde(default)]
     pub load: Load,
@@ -45,10 +47,14 @@ pub struct Experiment {
 
 impl Experiment {
     /// All runs, ordered by noise, then method, then seed.
-    pub fn runs(&self) -> Vec<Spec> {
+    ///
+    /// # Errors
+    /// A method's own plan has a setting that plans don't have.
+    pub fn runs(&self) -> Outcome<Vec<Spec>> {
+        let plans = self.methods.iter().map(|row| row.plan(&self.plan)).collect::<Outcome<Vec<Plan>>>()?;
         let mut runs = Vec::new();
         for noise in &self.noises {
-            for method in &self.methods {
+            for (row, plan) in self.methods.iter().zip(&plans) {
                 for &seed in &self.seeds {
                     runs.push(Spec {
                         version: VERSION,
@@ -57,21 +63,22 @@ impl Experiment {
                         noise: noise.clone(),
                         noise_rate: self.noise_rate,
                         device: self.device.clone(),
-                        network: self.network.clone(),
-                        method: method.clone(),
+                        network: row.network.clone().or_else(|| self.network.clone()),
+                        name: row.name.clone(),
+                        method: row.method.clone(),
                         load: self.load.clone(),
-                        plan: Plan { seed, ..self.plan.clone() },
+                        plan: Plan { seed, ..plan.clone() },
                     });
                 }
             }
         }
-        runs
+        Ok(runs)
     }
 
     /// Refuses an experiment that cannot be run.
     ///
     /// # Errors
-    /// There is nothing to run, or a value is not allowed.
+    /// There is nothing to run, something is listed twice, or a value is not allowed.
     pub fn check(&self) -> Outcome<()> {
         check_version(self.version)?;
         for (what, empty) in
@@ -81,8 +88,23 @@ impl Experiment {
                 return Err(Error::empty(what).into());
             }
         }
-        self.runs().iter().try_for_each(Spec::check)
+        // By the name of its directory: two rows in one directory would be each other's runs.
+        let names = |list: Vec<String>| list.into_iter().map(|name| (file_name(&name), name)).collect::<Vec<_>>();
+        only_once("noises", names(self.noises.iter().map(ToString::to_string).collect()))?;
+        only_once("methods", names(self.methods.iter().map(Contender::called).collect()))?;
+        only_once("seeds", names(self.seeds.iter().map(ToString::to_string).collect()))?;
+        self.runs()?.iter().try_for_each(Spec::check)
     }
+}
+
+fn only_once(what: &str, entries: Vec<(String, String)>) -> Outcome<()> {
+    for (position, (directory, name)) in entries.iter().enumerate() {
+        if let Some((_, twin)) = entries[..position].iter().find(|(before, _)| before == directory) {
+            let got = if twin == name { format!("{name} twice") } else { format!("{twin} and {name}, too alike") };
+            return Err(Error::value(what, "different from each other", got).into());
+        }
+    }
+    Ok(())
 }
 
 fn no_noises() -> Vec<LabelNoise> {
@@ -108,9 +130,34 @@ mod tests {
                     methods = [\"standard\", \"npcl\"]\nseeds = [1, 7]\n";
         let experiment: Experiment = parse(text).unwrap();
         experiment.check().unwrap();
-        let runs = experiment.runs();
+        let runs = experiment.runs().unwrap();
         assert_eq!(runs.len(), 8);
         assert_eq!((runs[1].plan.seed, runs[1].noise_rate), (7, NoiseRate::Known));
         assert_eq!(parse::<Experiment>(&to_toml(&experiment).unwrap()).unwrap(), experiment);
+    }
+
+    #[test]
+    fn one_row_of_a_comparison_may_be_tuned() {
+        let text = "version = 1\ndata = \"digits\"\nnetwork = \"mlp\"\n\n[[methods]]\nmethod = \"standard\"\n\n[[methods]]\n\
+                    method = \"standard\"\nname = \"tuned\"\nnetwork = \"mlp:64\"\nplan.epochs = 3\n\n[plan]\nepochs = 9\n";
+        let experiment: Experiment = parse(text).unwrap();
+        experiment.check().unwrap();
+        let runs = experiment.runs().unwrap();
+        assert_eq!((runs[0].called(), runs[0].plan.epochs), ("standard".into(), 9));
+        assert_eq!((runs[1].called(), runs[1].plan.epochs), ("tuned".into(), 3));
+        assert_ne!(runs[0].network, runs[1].network);
+        assert_eq!(parse::<Experiment>(&to_toml(&experiment).unwrap()).unwrap(), experiment);
+    }
+
+    #[test]
+    fn the_same_row_twice_is_refused() {
+        let said = |methods: &str| {
+            let text = format!("version = 1\ndata = \"digits\"\nmethods = {methods}\n");
+            parse::<Experiment>(&text).unwrap().check().unwrap_err().to_string()
+        };
+        let text = said("[\"npcl\", \"standard\", \"npcl\"]");
+        assert_eq!(text, "methods must be different from each other, got npcl twice");
+        let text = said("[\"npcl\", {method = \"standard\", name = \"npcl?\"}]");
+        assert!(text.contains("npcl and npcl?, too alike"), "{text}");
     }
 }

@@ -90,8 +90,8 @@ impl FromStr for NoiseRate {
     }
 }
 
-/// The rate that the run's method is told; `None` if the method needs none. The folds of an interrupted estimate stay in
-/// the directory `folds`, so that it can be resumed.
+/// The rate that the run's method is told; `None` if the method cannot use one, or can do without and none is known. The folds
+/// of an interrupted estimate stay in the directory `folds`, so that it can be resumed.
 ///
 /// # Errors
 /// Training fails on this data, a file cannot be written, or Ctrl-C: part of the folds would give a wrong estimate.
@@ -102,7 +102,7 @@ pub fn told(
     folds: &Path,
     hear: &mut dyn FnMut(FoldProgress),
 ) -> Outcome<Option<RateRecord>> {
-    if !spec.method.needs_rate() {
+    if !takes_rate(&spec.method) {
         return Ok(None);
     }
     let exactly =
@@ -110,8 +110,15 @@ pub fn told(
     Ok(Some(match (spec.method.rate(), spec.noise_rate) {
         (Some(rate), _) | (None, NoiseRate::Given(rate)) => exactly(rate, "given"),
         (None, NoiseRate::Known) => exactly(spec.noise.known_rate(train).min(0.99), "the noise that was put in"),
+        // Not worth the networks it takes, for a method that can do without.
+        (None, NoiseRate::Auto) if !spec.method.needs_rate() => return Ok(None),
         (None, NoiseRate::Auto) => estimated(spec, train, network, folds, hear)?,
     }))
+}
+
+/// Whether a method uses a noise rate, if only when there is one (MentorNet).
+fn takes_rate(method: &Method) -> bool {
+    method.clone().with_rate(0.5).rate().is_some()
 }
 
 fn estimated(

@@ -32,13 +32,13 @@ pub trait Watch: Sync {
 pub fn place(out: &Path, spec: &Spec) -> PathBuf {
     out.join("runs")
         .join(file_name(&spec.noise.to_string()))
-        .join(file_name(&spec.method.to_string()))
+        .join(file_name(&spec.called()))
         .join(format!("seed-{}", spec.plan.seed))
 }
 
 /// What a run is called on the screen: `symmetric:0.5 npcl seed 1`.
 pub fn name(spec: &Spec) -> String {
-    format!("{} {} seed {}", spec.noise, spec.method, spec.plan.seed)
+    format!("{} {} seed {}", spec.noise, spec.called(), spec.plan.seed)
 }
 
 /// Trains every run that is not finished, `jobs` at a time, and returns all records in the order of the specs.

@@ -34,6 +34,9 @@ pub struct Spec {
     /// The network; chosen from the data's shape if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
+    /// What tables call the run; its method as it is written if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The training method.
     #[serde(default = "npcl")]
     pub method: Method,
@@ -67,6 +70,11 @@ impl Spec {
         }
         tares::device::by_name(&self.device)?;
         Ok(())
+    }
+
+    /// What tables call the run. Runs that differ in more than the seed have different names, or they would be averaged.
+    pub fn called(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.method.to_string())
     }
 
     /// As a TOML file.

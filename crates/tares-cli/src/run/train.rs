@@ -94,7 +94,7 @@ pub fn run(
         let shape = tares::InputTransform::new(&train, &spec.plan.augment, &spec.plan.normalise)?.shape();
         parameters(&network.init(shape, train.classes(), spec.plan.seed, &device)?) as u64
     };
-    let mut manifest = manifest(&spec, loaded, &train, &method, &network, size, rate, before.as_ref())?;
+    let mut manifest = manifest(&spec, loaded, &train, &network, size, rate, before.as_ref())?;
     directory.write_manifest(&manifest)?;
     // The rate is in the manifest, so the folds are no longer needed.
     remove_folds(&folds)?;
@@ -186,11 +186,17 @@ fn finish(
         Some(test) => confusion(test, &fitted.predictions(test)?),
         None => Vec::new(),
     };
-    let accuracies: Vec<Option<f64>> = fitted.epochs.iter().map(|epoch| epoch.test_accuracy).collect();
+    let network: Vec<Option<f64>> = fitted.epochs.iter().map(|epoch| epoch.test_accuracy).collect();
+    // A head answers instead of the network, and exists only at the end: there is no epoch to average over.
+    let head = match (&fitted.head, &loaded.test) {
+        (Some(_), Some(test)) => Some(fitted.accuracy(test)?),
+        _ => None,
+    };
     let precisions: Vec<Option<f64>> = fitted.epochs.iter().map(|epoch| epoch.label_precision).collect();
     manifest.result = Some(ResultRecord {
-        test_accuracy_last10: mean_of_last(&accuracies),
-        test_accuracy_best: accuracies.iter().copied().flatten().reduce(f64::max),
+        test_accuracy_last10: head.or_else(|| mean_of_last(&network)),
+        test_accuracy_best: head.or_else(|| network.iter().copied().flatten().reduce(f64::max)),
+        network_accuracy_last10: head.and_then(|_| mean_of_last(&network)),
         true_accuracy: noisy_test::accuracy(spec, loaded, fitted),
         label_precision_last10: mean_of_last(&precisions),
         confusion,
@@ -245,7 +251,6 @@ fn manifest(
     spec: &Spec,
     loaded: &Loaded,
     train: &Dataset,
-    method: &Method,
     network: &Network,
     parameters: u64,
     rate: Option<RateRecord>,
@@ -259,7 +264,7 @@ fn manifest(
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         state: State::Unfinished,
-        method: method_name(&spec.method, method),
+        method: spec.called(),
         network: network.to_string(),
         parameters,
         seed: spec.plan.seed,
@@ -286,14 +291,6 @@ fn manifest(
         started: before.map_or_else(crate::run::clock::now, |before| before.started.clone()),
         result: None,
     })
-}
-
-/// The method as it was typed. An estimated rate stays out of the name, so that all its runs are in one group.
-fn method_name(asked: &Method, told: &Method) -> String {
-    match asked.rate() {
-        Some(_) => told.to_string(),
-        None => asked.name().to_owned(),
-    }
 }
 
 fn epoch_record(epoch: &Epoch) -> EpochRecord {

@@ -129,14 +129,14 @@ impl Watch for LiveTable<'_> {
 
 /// The table as text, line by line; `true` for a cell that will not change any more.
 fn grid(runs: &[Spec], state: &[Seen]) -> Vec<Vec<(String, bool)>> {
-    let methods = in_order(runs.iter().map(|spec| spec.method.to_string()));
+    let methods = in_order(runs.iter().map(|spec| spec.called()));
     let noises = in_order(runs.iter().map(|spec| spec.noise.to_string()));
     let mut lines = vec![vec![("method".to_owned(), true)]];
     lines[0].extend(noises.iter().map(|noise| (plain(noise).into_owned(), true)));
     for method in &methods {
         let mut line = vec![(plain(method).into_owned(), true)];
         for noise in &noises {
-            let here = |spec: &Spec| spec.method.to_string() == *method && spec.noise.to_string() == *noise;
+            let here = |spec: &Spec| spec.called() == *method && spec.noise.to_string() == *noise;
             let seeds: Vec<(Seen, usize)> = runs
                 .iter()
                 .zip(state)
@@ -207,6 +207,7 @@ mod tests {
             plan: Plan { epochs: 10, ..Plan::default() },
         }
         .runs()
+        .unwrap()
     }
 
     fn text(runs: &[Spec], state: &[Seen]) -> Vec<String> {
