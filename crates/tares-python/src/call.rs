@@ -1,0 +1,69 @@
+//! How a call from Python runs: without the interpreter lock, on threads of this process, and no panic gets out.
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Runs `work` on the workers of this process while other Python threads go on.
+///
+/// # Errors
+/// Those of `work`; a panic becomes a `RuntimeError`.
+pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Send) -> PyResult<T> {
+    let workers = workers(py)?;
+    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(|| workers.install(work))));
+    outcome.unwrap_or_else(|panic| Err(bug(&*panic)))
+}
+
+/// The words of the core as a `ValueError`.
+pub fn refused(error: tares_core::Error) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// The process that the workers belong to, and the workers.
+type Owned = Option<(u32, Arc<ThreadPool>)>;
+
+/// The workers of this process.
+///
+/// A forked child has none of its parent's threads, and would wait for them for ever. So it gets its own at its first call.
+/// The lock is only ever held together with the interpreter lock, which the forking thread holds, so no child is born with
+/// the lock taken.
+fn workers(_: Python<'_>) -> PyResult<Arc<ThreadPool>> {
+    static WORKERS: Mutex<Owned> = Mutex::new(None);
+    let mut owned = WORKERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let here = std::process::id();
+    if let Some((process, pool)) = &*owned
+        && *process == here
+    {
+        return Ok(pool.clone());
+    }
+    let name = |worker| format!("tares {worker}");
+    let pool = ThreadPoolBuilder::new().thread_name(name).build();
+    let pool = Arc::new(pool.map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))?);
+    // The parent's pool would wait for its threads when it is dropped, and they are not here.
+    std::mem::forget(owned.replace((here, pool.clone())));
+    Ok(pool)
+}
+
+/// A panic is a mistake of ours: the message says so.
+fn bug(panic: &(dyn Any + Send)) -> PyErr {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    PyRuntimeError::new_err(format!(
+        "tares made a mistake that it should not make; please report it with what you called: {}",
+        text.unwrap_or("a panic without words")
+    ))
+}
+
+/// Panics, so that a test can see what Python gets to see of a panic.
+#[pyfunction]
+pub fn panic(py: Python<'_>, message: String) -> PyResult<()> {
+    run(py, || panic!("{message}"))
+}
+
+/// How many threads a call uses in this process.
+#[pyfunction]
+pub fn threads(py: Python<'_>) -> PyResult<usize> {
+    run(py, || Ok(rayon::current_num_threads()))
+}

@@ -1,0 +1,26 @@
+//! The compiled part of the Python package `tares` (module `tares._tares`): NumPy arrays in, NumPy arrays out.
+//!
+//! 1. [`mod@array`]: what comes in, without a copy.
+//! 2. [`call`]: how every call runs: without the interpreter lock, on the threads of this process, no panic gets out.
+//! 3. [`audit`], [`confident`], [`noise`], [`metric`]: one file per thing that Python can ask for.
+//!
+//! The faces that people see (pandas, polars, lists, names of classes) are Python: `python/tares/`.
+#![cfg(feature = "extension")]
+
+mod array;
+mod audit;
+mod call;
+
+use pyo3::prelude::*;
+
+/// The module `tares._tares`.
+#[pymodule]
+fn _tares(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<audit::ArrayAudit>()?;
+    module.add_function(wrap_pyfunction!(audit::audit, module)?)?;
+    module.add_function(wrap_pyfunction!(audit::scores, module)?)?;
+    module.add_function(wrap_pyfunction!(call::panic, module)?)?;
+    module.add_function(wrap_pyfunction!(call::threads, module)?)?;
+    Ok(())
+}

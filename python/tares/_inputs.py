@@ -1,0 +1,221 @@
+"""What people have (arrays, frames, series, tensors, lists) as what the core takes.
+
+float32 and float64 arrays that are C-contiguous are passed on without a copy; anything else is converted once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Codes = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels as numbers of classes, and what they were."""
+
+    #: The class of every row.
+    codes: Codes
+    #: What each class is called: integers or strings.
+    classes: npt.NDArray[Any]
+    #: The index of the pandas object they came from, if it is more than 0, 1, 2, ...
+    index: Any | None
+    #: A sentence for every choice that was made.
+    notes: tuple[str, ...] = ()
+
+
+def names(classes: npt.NDArray[Any]) -> list[str]:
+    """What the classes are called, as text."""
+    return [str(name) for name in classes.tolist()]
+
+
+def as_array(values: Any, what: str) -> npt.NDArray[Any]:
+    """Any array-like as a NumPy array, without a copy where that is possible."""
+    if isinstance(values, np.ndarray):
+        return values
+    if _module(values) == "torch":
+        values = values.detach().cpu()
+        # NumPy has no bfloat16.
+        return np.asarray(values.float() if "bfloat16" in str(values.dtype) else values)
+    if _module(values) == "pyarrow":
+        return _of_arrow(values)
+    if _module(values) == "polars":
+        return np.asarray(values.to_numpy())
+    if _module(values) == "pandas" and hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy())
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{what} must be an array, got rows of different lengths") from error
+
+
+def read_labels(labels: Any, classes: npt.NDArray[Any] | int | None, what: str = "labels") -> Labels:
+    """Labels as codes.
+
+    ``classes`` is what the classes are called, in order, or how many there are. Integers are numbers of classes unless the classes are
+    called otherwise; names are looked up, or sorted if the classes have no names yet.
+    """
+    index = _index(labels)
+    values = as_array(labels, what)
+    if values.ndim != 1:
+        raise ValueError(f"{what} must be one-dimensional, got {_shape(values)}")
+    values = _whole(values, what)
+    if isinstance(classes, np.ndarray):
+        return Labels(_look_up(values, classes, what), classes, index)
+    if values.dtype.kind in "iu":
+        codes = _codes(values, what)
+        count = classes if classes is not None else (int(codes.max()) + 1 if len(codes) else 0)
+        return Labels(codes, np.arange(count), index)
+    found, codes = np.unique(values, return_inverse=True)
+    if classes is not None and len(found) != classes:
+        raise ValueError(
+            f"{what} that are names must name all {classes} columns of probs, got {len(found)} names: "
+            "say with classes=[...] which column is which"
+        )
+    note = f"the labels are names: the columns of probs are taken to be the classes in sorted order: {_list(found)}"
+    return Labels(codes.astype(np.uint32), found, index, (note,) if classes is not None else ())
+
+
+def read_probs(probs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
+    """N x K probabilities in C order, and the names of the columns of a frame."""
+    values = as_array(probs, "probs")
+    if values.ndim != 2:
+        raise ValueError(f"probs must be two-dimensional (rows x classes), got {_shape(values)}")
+    if values.dtype.kind not in "fiub":
+        raise TypeError(f"probs must be numbers, got an array of {values.dtype}")
+    if values.dtype not in (np.float32, np.float64):
+        values = values.astype(np.float64 if values.dtype.itemsize > 4 else np.float32)
+    # Also brings foreign byte orders home.
+    values = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
+    return values, _columns(probs)
+
+
+def match_columns(
+    labels: Any, probs: npt.NDArray[Any], columns: npt.NDArray[Any] | None, classes: Any
+) -> tuple[Labels, npt.NDArray[Any]]:
+    """Labels and probabilities that speak of the same classes in the same order.
+
+    Names of the columns of a frame may stand in any order.
+    """
+    if classes is not None:
+        known = as_array(classes, "classes")
+        if known.ndim != 1 or len(known) != probs.shape[1]:
+            raise ValueError(f"classes must name the {probs.shape[1]} columns of probs, got {_shape(known)}")
+        if len(set(known.tolist())) != len(known):
+            raise ValueError("classes must differ from each other")
+        return read_labels(labels, _whole(known, "classes")), probs
+    if columns is not None and columns.dtype.kind in "UO" and as_array(labels, "labels").dtype.kind in "UOT":
+        return read_labels(labels, columns), probs
+    return read_labels(labels, probs.shape[1]), probs
+
+
+def _module(value: Any) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def _shape(values: npt.NDArray[Any]) -> str:
+    if values.ndim == 0:
+        return "a single value"
+    return "an array of " + " x ".join(map(str, values.shape))
+
+
+def _list(found: npt.NDArray[Any], most: int = 10) -> str:
+    shown = ", ".join(map(str, found[:most].tolist()))
+    return shown if len(found) <= most else f"{shown} and {len(found) - most} more"
+
+
+def _of_arrow(values: Any) -> npt.NDArray[Any]:
+    if hasattr(values, "column_names"):
+        columns = [np.asarray(column.to_numpy()) for column in values.columns]
+        return np.stack(columns, axis=1) if columns else np.empty((0, 0))
+    if "dictionary" in str(values.type):
+        return np.asarray(values.to_pylist(), dtype=object)
+    combined = values.combine_chunks() if hasattr(values, "combine_chunks") else values
+    return np.asarray(combined.to_numpy(zero_copy_only=False))
+
+
+def _columns(probs: Any) -> npt.NDArray[Any] | None:
+    if _module(probs) == "pandas" and hasattr(probs, "columns"):
+        return np.asarray(probs.columns)
+    if _module(probs) == "polars" and hasattr(probs, "columns"):
+        return np.asarray(probs.columns)
+    if _module(probs) == "pyarrow" and hasattr(probs, "column_names"):
+        return np.asarray(probs.column_names)
+    return None
+
+
+def _index(labels: Any) -> Any | None:
+    """The index of a pandas object; ``None`` for the default one, which only counts."""
+    if _module(labels) != "pandas" or not hasattr(labels, "index"):
+        return None
+    index = labels.index
+    if type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1:
+        return None
+    return index
+
+
+def _whole(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
+    """Integers or strings; anything else is refused by name and place."""
+    kind = values.dtype.kind
+    if kind == "b":
+        return values.astype(np.uint8)
+    if kind in "iuU":
+        return values
+    if kind == "T":
+        return values.astype(np.str_)
+    if kind == "f":
+        bad = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)))
+        if len(bad):
+            raise ValueError(f"{what} must be whole numbers or names, got {values[bad[0]]} at row {bad[0]}")
+        return values.astype(np.int64)
+    if kind == "O":
+        return _objects(values, what)
+    raise TypeError(f"{what} must be integers or strings, got an array of {values.dtype}")
+
+
+def _objects(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
+    kinds: dict[type, int] = {}
+    for row, value in enumerate(values.tolist()):
+        kinds.setdefault(type(value), row)
+    for kind, row in kinds.items():
+        missing = kind.__name__ in ("NoneType", "NAType", "NaTType") or (kind is float and values[row] != values[row])
+        if missing:
+            raise ValueError(f"{what} must not be missing, got {values[row]} at row {row}")
+    if all(issubclass(kind, str) for kind in kinds):
+        return values.astype(np.str_)
+    if all(issubclass(kind, (int, np.integer)) for kind in kinds):
+        return values.astype(np.int64)
+    listed = ", ".join(f"{kind.__name__} at row {row}" for kind, row in list(kinds.items())[:3])
+    raise TypeError(f"{what} must be all integers or all strings, got {listed}")
+
+
+def _codes(values: npt.NDArray[Any], what: str) -> Codes:
+    if values.dtype == np.uint32:
+        return np.ascontiguousarray(values)
+    if len(values):
+        low, high = int(values.min()), int(values.max())
+        if low < 0 or high >= 2**32:
+            row = int(np.flatnonzero((values < 0) | (values >= 2**32))[0])
+            raise ValueError(f"{what} must count classes from 0, got {values[row]} at row {row}")
+    return values.astype(np.uint32)
+
+
+def _look_up(values: npt.NDArray[Any], classes: npt.NDArray[Any], what: str) -> Codes:
+    """The place of every value in ``classes``."""
+    known = classes.astype(np.str_) if values.dtype.kind == "U" else classes
+    if known.dtype.kind in "iu" and np.array_equal(known, np.arange(len(known))):
+        return _codes(values, what)
+    order = np.argsort(known, kind="stable")
+    try:
+        place = np.searchsorted(known, values, sorter=order)
+    except TypeError as error:
+        raise TypeError(f"{what} and classes must be of one kind, got {values.dtype} and {known.dtype}") from error
+    codes = order[np.minimum(place, len(known) - 1)]
+    bad = np.flatnonzero(known[codes] != values)
+    if len(bad):
+        raise ValueError(f"{what} must be one of {_list(known)}, got {values[bad[0]]!s} at row {bad[0]}")
+    return codes.astype(np.uint32)
