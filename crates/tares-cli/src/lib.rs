@@ -1,13 +1,14 @@
 //! The program `tares`: what was typed → what it means → a run on disk → a report.
 //!
 //! [`command`] has one file per subcommand; [`run`] trains and leaves a run directory behind, [`record`] is that directory
-//! as plain data; [`audit`] finds wrong labels; [`report`] turns records into tables, pictures and pages, purely. Only
+//! as plain data; [`judges`] say what they think of labels, [`audit`] finds the wrong ones; [`report`] turns records into tables, pictures and pages, purely. Only
 //! this crate prints, and only through [`ui`].
 
 pub mod audit;
 pub mod command;
 pub mod files;
 pub mod json;
+pub mod judges;
 pub mod record;
 pub mod report;
 pub mod run;

@@ -117,6 +117,8 @@ pub struct Loaded {
     pub train: Dataset,
     /// Rows to test on.
     pub test: Option<Dataset>,
+    /// Rows of a table that have no label, with all their features. Their given labels mean nothing.
+    pub unlabelled: Option<Dataset>,
     /// What was found, for people.
     pub found: Found,
     /// How to read new rows the same way.

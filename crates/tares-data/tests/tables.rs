@@ -219,12 +219,34 @@ fn a_column_that_new_rows_have_and_training_had_not_is_said_to_be_ignored() {
 fn lines_are_right_after_quoted_line_ends_and_blank_lines() {
     for end in ["\n", "\r\n"] {
         let text = format!("a,note,label{end}{end}{end}1,\"two{end}lines\",x{end}2,\"\",y{end}{end}3,z,{end}4,z,x");
-        let error = refusal(&sample("t.csv", &text).path, &plain());
-        // Header 1, blank 2 and 3, row on 4 and 5, row on 6, blank 7, the row without a label on 8.
-        assert!(error.contains("line 8: has no label"), "{error}");
+        // Header 1, blank 2 and 3, row on 4 and 5, row on 6, blank 7, row on 8, the row that is too long on 9.
         let error = refusal(&sample("t.csv", format!("{text},5")).path, &plain());
         assert!(error.contains("line 9: 4 cells, but the first line has 3"), "{error}");
     }
+}
+
+#[test]
+fn rows_without_a_label_are_set_aside_and_keep_their_place_in_the_file() {
+    let text = "size,label\n1,x\n2,\n3,y\n4,NA\n5,x\n6,y\n";
+    let file = sample("t.csv", text);
+    let loaded = read(&file.path, &plain());
+    assert_eq!(loaded.train.given(), [0, 1, 0, 1]);
+    let places: Vec<String> = (0..4).map(|row| loaded.train.id(row)).collect();
+    assert_eq!(places, ["0", "2", "4", "5"]);
+    let unlabelled = loaded.unlabelled.as_ref().unwrap();
+    assert_eq!((unlabelled.len(), unlabelled.id(0), unlabelled.id(1)), (2, "1".to_owned(), "3".to_owned()));
+    let note = "2 rows have no label: they take no part in training, testing or audit";
+    assert!(loaded.found.column_notes.iter().any(|said| said == note), "{:?}", loaded.found.column_notes);
+
+    // Written back, they still have none.
+    let out = tempfile::tempdir().unwrap();
+    let labels = loaded.train.clone().relabel(vec![1, 1, 0, 1]).unwrap();
+    tares_data::write_relabelled(&loaded, &labels, out.path()).unwrap();
+    assert_eq!(std::fs::read_to_string(out.path().join("t.csv")).unwrap(), text.replacen("1,x", "1,y", 1));
+
+    // The split for testing draws from labelled rows alone.
+    let split = read(&file.path, &LoadOptions::default().with(|options| options.test_fraction = 0.5));
+    assert_eq!((split.train.len(), split.test.unwrap().len(), split.unlabelled.unwrap().len()), (2, 2, 2));
 }
 
 #[test]

@@ -105,12 +105,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         .iter()
         .map(|s| {
             json!({"judge": s.judge, "log_loss": s.log_loss, "agreement": s.agreement, "temperature": s.temperature,
-                   "weight": s.weight, "setting": s.setting, "seconds": s.seconds})
+                   "weight": s.weight, "setting": s.setting.map(|setting| setting.to_string()), "seconds": s.seconds})
         })
         .collect();
     println!(
         "{}",
-        json!({"scores": scores, "log_loss": found.log_loss, "agreement": found.agreement, "repeats": found.repeats,
+        json!({"scores": scores, "log_loss": found.log_loss, "agreement": found.agreement, 
                "probs": found.probs, "suspects": suspects, "rate": result.estimate.rate, "new": new,
                "judge_seconds": judged, "audit_seconds": start.elapsed().as_secs_f64()})
     );

@@ -31,7 +31,7 @@ pub use error::{Error, Result};
 pub use labelled::Labelled;
 pub use linear::{Linear, LinearOptions};
 pub use matrix::{InputColumn, Matrix, SparseRows};
-pub use panel::{Judge, Judgement, Panel, PanelOptions};
+pub use panel::{Answer, Judge, JudgeScore, Judgement, Panel, PanelOptions, Setting};
 pub use text::{TextFeatures, TextOptions};
 pub use trees::{Boosting, TreeCurriculum, TreeOptions, Trees};
 

@@ -12,6 +12,7 @@ use tares_core::estimate::Caution;
 use tares_core::{Label, Transition, TransitionRow};
 use tares_data::cell::cell;
 use tares_data::label_tables;
+use tares_judges::JudgeScore;
 
 /// Above this many rows the full list of labels is an NPY array: a table of them would be read by nobody.
 const MOST_TABLE_ROWS: usize = 5_000_000;
@@ -27,6 +28,9 @@ pub struct AuditSummary {
     pub method: String,
     /// Where the probabilities came from.
     pub probabilities: String,
+    /// The judges whose probabilities they are, if they were trained for this audit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub judges: Vec<JudgeSummary>,
     /// The estimated part of wrong labels.
     pub noise_rate: f64,
     /// Where it lies.
@@ -101,6 +105,41 @@ impl TransitionRecord {
 
 /// Up to this many classes the matrix is written as a whole.
 const MOST_DENSE: usize = 1000;
+
+/// How well a judge predicted given labels that it was not trained on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgeSummary {
+    /// Its name.
+    pub judge: String,
+    /// The part of given labels that were its first choice.
+    pub agreement: f64,
+    /// Mean of −ln p(given label).
+    pub log_loss: f64,
+    /// Its share in the blend.
+    pub weight: f64,
+    /// What its probabilities were flattened (above 1) or sharpened by.
+    pub temperature: f64,
+    /// What was chosen for it on held-out rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setting: Option<String>,
+    /// Seconds it took: for the terminal alone, so that the same audit gives the same file.
+    #[serde(skip)]
+    pub seconds: f64,
+}
+
+impl From<&JudgeScore> for JudgeSummary {
+    fn from(score: &JudgeScore) -> Self {
+        Self {
+            judge: score.judge.clone(),
+            agreement: score.agreement,
+            log_loss: score.log_loss,
+            weight: score.weight,
+            temperature: score.temperature,
+            setting: score.setting.map(|setting| setting.to_string()),
+            seconds: score.seconds,
+        }
+    }
+}
 
 /// One class of an audit.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -30,6 +30,7 @@ impl Findings {
             classes: names.all(),
             method: method.to_string(),
             probabilities: origin,
+            judges: Vec::new(),
             noise_rate: audited.estimate.rate,
             noise_rate_band: audited.estimate.interval,
             matrix: TransitionRecord::of(&audited.estimate.transition),

@@ -42,6 +42,19 @@ fn rate_text(rate: f64, (low, high): (f64, f64)) -> String {
 pub fn print(summary: &AuditSummary, out: &Path, labels: &str, screen: &Screen) -> Outcome<()> {
     let share = summary.suspects as f64 / summary.rows as f64;
     screen.line(format!("rows        {} in {} classes", summary.rows, summary.classes.len()))?;
+    let width = summary.judges.iter().map(|judge| judge.judge.len()).max().unwrap_or(0);
+    for (position, judge) in summary.judges.iter().enumerate() {
+        let title = if position == 0 { "judges" } else { "" };
+        let setting = judge.setting.as_ref().map_or(String::new(), |setting| format!("{setting}, "));
+        screen.line(format!(
+            "{title:<11} {:<width$}  agrees with {:.1} % of the labels, log-loss {:.4}, weight {:.2} ({setting}{:.1} s)",
+            judge.judge,
+            100.0 * judge.agreement,
+            judge.log_loss,
+            judge.weight,
+            judge.seconds
+        ))?;
+    }
     let rate = rate_text(summary.noise_rate, summary.noise_rate_band);
     screen.line(format!("noise rate  {rate}; {})", summary.method))?;
     if let Some(NeighbourSummary { noise_rate, noise_rate_band, .. }) = summary.neighbours {

@@ -113,6 +113,7 @@ impl RunHistory {
             classes: self.classes.clone(),
             method: "history".to_owned(),
             probabilities: format!("the margins of {} over training", self.path.display()),
+            judges: Vec::new(),
             noise_rate: estimate.rate,
             noise_rate_band: estimate.interval,
             matrix: TransitionRecord::of(&Transition::of_counts(self.classes.len(), &counts)?),

@@ -4,35 +4,42 @@ use super::Exit;
 use super::apply_labels;
 use super::plan::Training;
 use super::source::load;
-use crate::audit::files::{RowNames, write_labels, write_summary, write_suspects};
+use crate::audit::files::{JudgeSummary, RowNames, write_labels, write_summary, write_suspects};
 use crate::audit::findings::Findings;
 use crate::audit::from_features::from_features;
 use crate::audit::print::{print, say_columns};
 use crate::audit::run_history::RunHistory;
 use crate::files::{create_directory, write_whole};
+use crate::judges::folds::{FOLDS, remove_folds};
+use crate::judges::name::JudgeName;
+use crate::judges::panel::{COLUMN_FOLDS, Judges};
 use crate::record::card::look;
 use crate::report::audit_page::{Shown, audit_page};
-use crate::run::folds::{FOLDS, out_of_fold, remove_folds};
 use crate::run::load::Load;
 use crate::ui::failure::{Failure, Outcome};
-use crate::ui::terminal::{Screen, judges_bar, plain, work_bar};
+use crate::ui::judges_bar::{judges_bar, show_judge};
+use crate::ui::terminal::{Screen, plain, work_bar};
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tares::{CrossValidation, Method, Network, Plan};
+use tares::{Method, Network, Plan};
 use tares_core::audit::{Score, Suspect, audit_ranked};
 use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatrix};
 use tares_core::{Dataset, Fingerprint, Label};
 use tares_data::probabilities::{Agreed, FileRows, ProbabilitySource, agree, in_classes, read_labels, read_truth};
 use tares_data::{LoadOptions, Reading};
 
+/// Folds of judges that are networks: they take longer than others.
+const NETWORK_FOLDS: usize = 4;
+
 /// Find wrong labels
 ///
-/// Audits a model's out-of-sample probabilities (--probs), data alone (networks are trained on folds of it), or a
+/// Audits a model's out-of-sample probabilities (--probs), data alone (judges are trained on folds of it), or a
 /// finished run of `tares train`. Writes suspects.csv, labels-suggested.csv, summary.json, and audit.html, a page for
 /// reviewing the suspects.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tares audit flowers.csv --label species                   a table: trains on folds, then audits
+  tares audit flowers.csv --label species                   a table: a linear model and trees judge it
+  tares audit flowers.csv --label species --judges trees,mlp other judges
   tares audit photos/ --out audits/photos                   a folder of class folders
   tares audit photos/ --out audits/photos --resume          continue after Ctrl-C or a crash
   tares audit --labels y.npy --probs p.npy --out DIR        any model's out-of-sample probabilities
@@ -77,12 +84,15 @@ pub struct Audit {
     /// How many suspects the page shows
     #[arg(long, default_value_t = 1000, value_name = "N")]
     gallery: usize,
-    /// Without --probs: how many folds; for each, a network is trained on all the others
-    #[arg(long, default_value_t = 4, value_name = "K")]
-    folds: usize,
-    /// Without --probs: the method that trains these networks
-    #[arg(long, default_value = "gce", value_name = "METHOD")]
-    train_method: Method,
+    /// Without --probs: who judges the labels, as in linear,trees,mlp [default: linear,trees for tables, a network for pictures]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    judges: Vec<JudgeName>,
+    /// Without --probs: folds; each judge is trained on all but one [default: 5, networks 4]
+    #[arg(long, value_name = "K")]
+    folds: Option<usize>,
+    /// Without --probs: how networks among the judges are trained [default: gce]
+    #[arg(long, value_name = "METHOD")]
+    train_method: Option<Method>,
     #[command(flatten)]
     training: Training,
     #[command(flatten)]
@@ -181,37 +191,58 @@ impl Audit {
     fn of_data(&self, source: &str, folds: &Path, screen: &Screen) -> Outcome<(Findings, Rows)> {
         let mut rows = self.load(source, screen)?;
         self.read_truth(&mut rows)?;
-        let Some((data, _)) = &rows.data else { return Err(Failure::new("no rows to train on")) };
-        let mut plan = Plan { epochs: 30, ..Plan::default() };
-        self.training.apply(&mut plan)?;
-        let network = self.training.network.clone().unwrap_or_else(|| Network::suggest(data.shape()));
-        let device = tares::device::by_name(self.training.device())?;
+        let Some((data, reading)) = &rows.data else { return Err(Failure::new("no rows to train on")) };
+        let judges = self.who(data)?;
+        let names: Vec<String> = judges.names.iter().map(ToString::to_string).collect();
         screen.note(format!(
-            "{}: {} rows in {} classes; training {} networks ({network}, {}), each on all folds but one ...",
+            "{}: {} rows in {} classes; judged by {}, each trained on all folds but one ...",
             plain(source),
             data.len(),
             data.classes(),
-            self.folds,
-            self.train_method
+            names.join(", ")
         ));
         if !self.resume {
             remove_folds(folds)?;
         }
-        let judges = CrossValidation::new(data, self.folds, &network, &self.train_method, &plan, &device)?;
         let bars = screen.bars();
-        let bar = judges_bar(&bars, "training");
-        let probabilities = out_of_fold(&judges, folds, &mut |progress| {
-            bar.set_length(progress.total());
-            bar.set_position(progress.done());
-            if !screen.live && progress.epoch == progress.epochs {
-                screen.note(format!("network {} of {} trained", progress.fold, progress.folds));
-            }
-        });
+        let bar = judges_bar(&bars);
+        let judgement = judges.ask(data, reading, folds, &|progress| show_judge(&bar, "judging", &progress, screen));
         bar.finish_and_clear();
-        let probabilities = probabilities.map_err(resumable)?;
-        let table = ProbabilityMatrix::new(&probabilities, data.classes())?;
-        let origin = format!("{} networks ({network}, {}) trained on folds", self.folds, self.train_method);
-        Ok((self.audit(&table, &rows, origin, screen)?, rows))
+        let judgement = judgement.map_err(resumable)?;
+        let table = ProbabilityMatrix::new(&judgement.probs, data.classes())?;
+        let mut findings = self.audit(&table, &rows, judges.origin(), screen)?;
+        findings.summary.judges = judgement.scores.iter().map(JudgeSummary::from).collect();
+        Ok((findings, rows))
+    }
+
+    /// The judges that were asked for, or those that fit the data. Options of networks ask for a network.
+    fn who(&self, data: &Dataset) -> Outcome<Judges> {
+        let network = self.training.network.clone().unwrap_or_else(|| Network::suggest(data.shape()));
+        let typed = self.train_method.is_some() || self.training.is_typed();
+        let names = match self.judges.is_empty() {
+            false if typed && !self.judges.iter().any(JudgeName::is_network) => {
+                return Err(Failure::new("options of networks were given, but no judge is a network")
+                    .way_out(format!("add one to --judges, as in --judges linear,trees,{network}")));
+            }
+            false => self.judges.clone(),
+            true => {
+                let mut names = JudgeName::portfolio(data, &network);
+                if typed && !names.iter().any(JudgeName::is_network) {
+                    names.push(JudgeName::Network(network));
+                }
+                names
+            }
+        };
+        let mut plan = Plan { epochs: 30, ..Plan::default() };
+        self.training.apply(&mut plan)?;
+        Ok(Judges {
+            names,
+            folds: self.folds.unwrap_or(COLUMN_FOLDS),
+            network_folds: self.folds.unwrap_or(NETWORK_FOLDS),
+            method: self.train_method.clone().map_or_else(|| "gce".parse(), Ok)?,
+            plan,
+            device: self.training.device().to_owned(),
+        })
     }
 
     fn of_run(&self, place: &str, screen: &Screen) -> Outcome<(Findings, Rows)> {

@@ -67,6 +67,31 @@ impl Training {
         self.device.as_deref().unwrap_or("cpu")
     }
 
+    /// Whether anything was typed that only networks have.
+    pub fn is_typed(&self) -> bool {
+        let Self {
+            network,
+            epochs,
+            batch,
+            seed: _,
+            optimiser,
+            learning_rate,
+            weight_decay,
+            augment,
+            standardise,
+            device,
+        } = self;
+        network.is_some()
+            || epochs.is_some()
+            || batch.is_some()
+            || optimiser.is_some()
+            || learning_rate.is_some()
+            || weight_decay.is_some()
+            || augment.is_some()
+            || device.is_some()
+            || *standardise
+    }
+
     /// Replaces the plan's settings by those that were typed.
     ///
     /// # Errors

@@ -6,7 +6,6 @@ use super::source::load;
 use crate::record::RunRecord;
 use crate::report::{self, summary::mean_of_last_words};
 use crate::run::directory::first_missing;
-use crate::run::folds::FoldProgress;
 use crate::run::label_noise::LabelNoise;
 use crate::run::load::Load;
 use crate::run::noise_rate::{NoiseRate, sensitivity};
@@ -14,11 +13,12 @@ use crate::run::spec::Spec;
 use crate::run::spec_file::{self, VERSION};
 use crate::run::train::{Event, Start, run};
 use crate::ui::failure::{Failure, Outcome};
-use crate::ui::terminal::{Screen, epoch_bar, json_path, judges_bar, plain};
+use crate::ui::judges_bar::{judges_bar, show_judge};
+use crate::ui::terminal::{Screen, epoch_bar, json_path, plain};
 use clap::Args;
 use indicatif::{MultiProgress, ProgressBar};
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use tares::Method;
 use tares_core::metric::last_epochs;
 
@@ -93,7 +93,7 @@ impl Train {
         ));
         found.notes.iter().for_each(|note| screen.note(format!("  {}", plain(note))));
         let shown = Shown::new(&spec, screen);
-        let record = run(&spec, &loaded, &out, start, &mut |event| shown.hear(event));
+        let record = run(&spec, &loaded, &out, start, &|event| shown.hear(event));
         shown.clear();
         let record = record.map_err(|failure| resumable(failure, &out))?;
         if let Some(file) = first_missing(&out) {
@@ -150,26 +150,21 @@ struct Shown<'a> {
     screen: &'a Screen,
     bars: MultiProgress,
     judges: ProgressBar,
-    epochs: OnceCell<ProgressBar>,
+    epochs: OnceLock<ProgressBar>,
 }
 
 impl<'a> Shown<'a> {
     fn new(spec: &'a Spec, screen: &'a Screen) -> Self {
         let bars = screen.bars();
-        let judges = judges_bar(&bars, "estimating the noise rate");
-        Self { spec, screen, bars, judges, epochs: OnceCell::new() }
+        let judges = judges_bar(&bars);
+        Self { spec, screen, bars, judges, epochs: OnceLock::new() }
     }
 
     fn hear(&self, event: Event<'_>) {
         let (spec, screen) = (self.spec, self.screen);
         match event {
             Event::Estimating(progress) => {
-                self.judges.set_length(progress.total());
-                self.judges.set_position(progress.done());
-                if !screen.live && progress.epoch == progress.epochs {
-                    let FoldProgress { fold, folds, .. } = progress;
-                    screen.note(format!("estimating the noise rate: network {fold} of {folds} trained"));
-                }
+                show_judge(&self.judges, "estimating the noise rate", &progress, screen);
             }
             Event::Ready { network, parameters, rate, realised, done } => {
                 self.judges.finish_and_clear();

@@ -34,9 +34,10 @@ impl RowNames<'_> {
         self.data.map_or_else(|| index.to_string(), |data| data.id(index))
     }
 
-    /// Whether rows have ids or file paths.
+    /// Whether rows are called otherwise than by their number: by an id, or by their place in a file that has rows besides them.
     pub fn has_ids(&self) -> bool {
-        self.data.is_some_and(Dataset::has_ids)
+        let elsewhere = |data: &Dataset| (0..data.len()).any(|row| data.stored(row) != row);
+        self.data.is_some_and(|data| data.has_ids() || elsewhere(data))
     }
 
     /// Why a label is suspected, in one sentence without control characters.

@@ -1,8 +1,8 @@
 //! [`RunDirectory`]: the directory of a run, locked so that only one process writes to it.
 
-use super::folds::{FOLDS, has_folds, remove_folds};
 use crate::files::{create_directory, remove, write_whole};
 use crate::json::to_json;
+use crate::judges::folds::{FOLDS, has_folds, remove_folds};
 use crate::record::{EpochRecord, Manifest};
 use crate::ui::failure::{Failure, Outcome};
 use std::fs::{self, File, OpenOptions, TryLockError};

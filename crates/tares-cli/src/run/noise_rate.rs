@@ -1,21 +1,23 @@
 //! The noise rate that a method is told: typed, known because we put the noise in, or estimated.
 //!
-//! To estimate it, a few networks ("judges") are trained before the run itself. Each judges only rows that it was not trained
-//! on. Judges are trained with plain cross-entropy, because the estimator recognises wrong labels by their trace in the
-//! probabilities, and a robust loss removes that trace.
+//! To estimate it, judges are asked before the run itself, each about rows that it was not trained on: for tables a linear model
+//! and trees, for pictures a few networks. Networks are trained with plain cross-entropy, because the estimator recognises wrong
+//! labels by their trace in the probabilities, and a robust loss removes that trace.
 
-use super::folds::{FoldProgress, out_of_fold};
 use super::spec::Spec;
+use crate::judges::name::JudgeName;
+use crate::judges::panel::{COLUMN_FOLDS, Judges, JudgesProgress};
 use crate::record::RateRecord;
 use crate::ui::failure::Outcome;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
-use tares::{CrossValidation, Method, Network, Plan};
+use tares::{Method, Network, Plan};
 use tares_core::audit::audit;
 use tares_core::estimate::{Caution, Detector, ProbabilityMatrix};
 use tares_core::{Dataset, Error};
+use tares_data::Reading;
 
 /// Number of folds: each is judged by a network trained on the others.
 const FOLDS: usize = 3;
@@ -98,9 +100,10 @@ impl FromStr for NoiseRate {
 pub fn told(
     spec: &Spec,
     train: &Dataset,
+    reading: &Reading,
     network: &Network,
     folds: &Path,
-    hear: &mut dyn FnMut(FoldProgress),
+    hear: &(dyn Fn(JudgesProgress) + Sync),
 ) -> Outcome<Option<RateRecord>> {
     if !takes_rate(&spec.method) {
         return Ok(None);
@@ -110,9 +113,9 @@ pub fn told(
     Ok(Some(match (spec.method.rate(), spec.noise_rate) {
         (Some(rate), _) | (None, NoiseRate::Given(rate)) => exactly(rate, "given"),
         (None, NoiseRate::Known) => exactly(spec.noise.known_rate(train).min(0.99), "the noise that was put in"),
-        // Not worth the networks it takes, for a method that can do without.
+        // Not worth the judges it takes, for a method that can do without.
         (None, NoiseRate::Auto) if !spec.method.needs_rate() => return Ok(None),
-        (None, NoiseRate::Auto) => estimated(spec, train, network, folds, hear)?,
+        (None, NoiseRate::Auto) => estimated(spec, train, reading, network, folds, hear)?,
     }))
 }
 
@@ -124,21 +127,28 @@ fn takes_rate(method: &Method) -> bool {
 fn estimated(
     spec: &Spec,
     train: &Dataset,
+    reading: &Reading,
     network: &Network,
     folds: &Path,
-    hear: &mut dyn FnMut(FoldProgress),
+    hear: &(dyn Fn(JudgesProgress) + Sync),
 ) -> Outcome<RateRecord> {
     let plan = Plan { epochs: epochs(train.len(), spec.plan.batch), ..spec.plan.clone() };
-    let device = tares::device::by_name(&spec.device)?;
-    let judges = CrossValidation::new(train, FOLDS, network, &Method::Standard, &plan, &device)?;
-    let probabilities = out_of_fold(&judges, folds, hear)?;
-    let matrix = ProbabilityMatrix::new(&probabilities, train.classes())?;
+    let judges = Judges {
+        names: JudgeName::portfolio(train, network),
+        folds: COLUMN_FOLDS,
+        network_folds: FOLDS,
+        method: Method::Standard,
+        plan,
+        device: spec.device.clone(),
+    };
+    let judgement = judges.ask(train, reading, folds, hear)?;
+    let matrix = ProbabilityMatrix::new(&judgement.probs, train.classes())?;
     let found = audit(&matrix, train.given(), Detector::default())?;
     let cautions = Caution::about(&found.overview, &found.estimate);
     let doubt = cautions.iter().find(|caution| caution.is_about_the_judge());
     Ok(RateRecord {
         value: found.estimate.rate.clamp(0.0, 0.95),
-        source: format!("estimated by {FOLDS} networks on rows they were not trained on"),
+        source: format!("estimated by {}", judges.origin()),
         interval: Some(found.estimate.interval),
         warning: doubt.map(|caution| caution.sentence(|class| train.class_names()[class].clone())),
     })

@@ -1,8 +1,8 @@
 //! Trains many runs, a few at the same time, and returns the records of all in order. Finished ones are only read.
 
 use crate::files::file_name;
+use crate::judges::panel::JudgesProgress;
 use crate::record::RunRecord;
-use crate::run::folds::FoldProgress;
 use crate::run::spec::Spec;
 use crate::run::train::{Event, Start, run};
 use crate::ui::failure::{Failure, Outcome};
@@ -18,8 +18,8 @@ const HELP_EVERY: Duration = Duration::from_micros(50);
 
 /// Is told about the progress of all runs. A run is named by its position among the specs.
 pub trait Watch: Sync {
-    /// A judge of the run's noise rate ended an epoch. Training itself begins after the last judge.
-    fn estimating(&self, run: usize, progress: FoldProgress);
+    /// A judge of the run's noise rate took a step. Training itself begins after the last judge.
+    fn estimating(&self, run: usize, progress: JudgesProgress);
     /// A run has completed `epochs` epochs; `accuracy` is the test accuracy after the last one.
     fn reached(&self, run: usize, epochs: usize, accuracy: Option<f64>);
     /// A run is finished; `accuracy` is its test accuracy, averaged over the last epochs.
@@ -64,7 +64,7 @@ pub fn run_all(
                 return;
             }
             let spec = &runs[position];
-            let record = run(spec, loaded, &place(out, spec), start, &mut |event| match event {
+            let record = run(spec, loaded, &place(out, spec), start, &|event| match event {
                 Event::Estimating(progress) => watch.estimating(position, progress),
                 Event::Ready { done, .. } => watch.reached(position, done, None),
                 Event::Epoch(epoch) => watch.reached(position, epoch.epoch, epoch.test_accuracy),

@@ -1,12 +1,13 @@
 //! Turns a [`Spec`] into a run directory: puts in noise, finds the noise rate, trains with checkpoints, writes results.
 
 use super::directory::{CHECKPOINT_EVERY, RunDirectory, read_checkpoint};
-use super::folds::{FOLDS, FoldProgress, remove_folds};
 use super::label_noise::LabelNoise;
 use super::model::Model;
 use super::spec::Spec;
 use super::{noise_rate, noisy_test, samples, spec_file};
 use crate::json::to_json;
+use crate::judges::folds::{FOLDS, remove_folds};
+use crate::judges::panel::JudgesProgress;
 use crate::record::suspects::{RowNames, write_suspects};
 use crate::record::{DataRecord, EpochRecord, FORMAT, Machine, Manifest, RateRecord, ResultRecord, RunRecord, State};
 use crate::ui::failure::{Failure, Outcome};
@@ -33,8 +34,8 @@ pub enum Start {
 /// What a run reports while it is trained.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A network that judges the noise rate ended an epoch.
-    Estimating(FoldProgress),
+    /// A judge of the noise rate took a step.
+    Estimating(JudgesProgress),
     /// Training is about to begin.
     Ready {
         /// The network.
@@ -61,7 +62,7 @@ pub fn run(
     loaded: &Loaded,
     place: &Path,
     start: Start,
-    hear: &mut dyn FnMut(Event<'_>),
+    hear: &(dyn Fn(Event<'_>) + Sync),
 ) -> Outcome<RunRecord> {
     spec.check()?;
     // From here on, Ctrl-C stops after the current epoch and leaves a run that can be continued.
@@ -78,7 +79,10 @@ pub fn run(
     let folds = directory.file(FOLDS);
     let rate = match &before {
         Some(before) => before.rate.clone(),
-        None => noise_rate::told(&spec, &train, &network, &folds, &mut |progress| hear(Event::Estimating(progress)))?,
+        None => {
+            let hear = |progress| hear(Event::Estimating(progress));
+            noise_rate::told(&spec, &train, &loaded.reading, &network, &folds, &hear)?
+        }
     };
     let method = match &rate {
         Some(rate) => spec.method.clone().with_rate(rate.value),

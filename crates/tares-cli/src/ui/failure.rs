@@ -104,6 +104,15 @@ impl From<tares::Error> for Failure {
     }
 }
 
+impl From<tares_judges::Error> for Failure {
+    fn from(error: tares_judges::Error) -> Self {
+        match error {
+            tares_judges::Error::Interrupted => Self::Interrupted { way_out: String::new() },
+            other => Self::new(other),
+        }
+    }
+}
+
 impl From<tares_data::DataError> for Failure {
     fn from(error: tares_data::DataError) -> Self {
         match error {

@@ -14,9 +14,14 @@ pub fn watch() {
             if ASKED.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
-            eprintln!("\nstopping after this epoch; press Ctrl-C again to stop at once");
+            eprintln!("\nstopping after this step; press Ctrl-C again to stop at once");
         });
     });
+}
+
+/// What computations look at that don't know this program: true once the user asked to stop.
+pub fn flag() -> &'static AtomicBool {
+    &ASKED
 }
 
 /// Whether the user asked to stop.

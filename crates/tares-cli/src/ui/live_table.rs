@@ -1,8 +1,8 @@
 //! [`LiveTable`]: the table of a comparison while it is being made. Methods down, noises across; a cell is the mean over
 //! the seeds so far and, until all of them are finished, the part of its epochs that is done.
 
+use crate::judges::panel::JudgesProgress;
 use crate::record::in_order;
-use crate::run::folds::FoldProgress;
 use crate::run::runs::{Watch, name};
 use crate::run::spec::Spec;
 use crate::ui::terminal::{FAINT, Screen, plain};
@@ -23,12 +23,12 @@ pub struct LiveTable<'a> {
 }
 
 /// What is known of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 struct Seen {
     epochs: usize,
     accuracy: Option<f64>,
     /// Its noise rate is being estimated.
-    estimating: Option<FoldProgress>,
+    estimating: Option<JudgesProgress>,
     under_way: bool,
     finished: bool,
 }
@@ -76,8 +76,8 @@ impl<'a> LiveTable<'a> {
             line.set_message(format!("  {}{}", name.0, rest.collect::<String>()));
         }
         let under_way = state.iter().zip(self.runs).filter(|(seen, _)| seen.under_way).map(|(seen, spec)| {
-            if let Some(FoldProgress { fold, folds, epoch, epochs }) = seen.estimating {
-                let far = format!("network {fold} of {folds}, epoch {epoch} of {epochs}");
+            if let Some(JudgesProgress { judge, number, judges, done, total, .. }) = &seen.estimating {
+                let far = format!("judge {number} of {judges} ({judge}), step {done} of {total}");
                 return format!("{}: estimating the noise rate, {far}", plain(&name(spec)));
             }
             let accuracy = seen.accuracy.map_or(String::new(), |part| format!(", test {:.2} %", 100.0 * part));
@@ -88,9 +88,9 @@ impl<'a> LiveTable<'a> {
 }
 
 impl Watch for LiveTable<'_> {
-    fn estimating(&self, run: usize, progress: FoldProgress) {
+    fn estimating(&self, run: usize, progress: JudgesProgress) {
         let mut state = self.state();
-        state[run] = Seen { estimating: Some(progress), under_way: true, ..state[run] };
+        (state[run].estimating, state[run].under_way) = (Some(progress), true);
         self.draw(&state);
     }
 
@@ -137,11 +137,11 @@ fn grid(runs: &[Spec], state: &[Seen]) -> Vec<Vec<(String, bool)>> {
         let mut line = vec![(plain(method).into_owned(), true)];
         for noise in &noises {
             let here = |spec: &Spec| spec.called() == *method && spec.noise.to_string() == *noise;
-            let seeds: Vec<(Seen, usize)> = runs
+            let seeds: Vec<(&Seen, usize)> = runs
                 .iter()
                 .zip(state)
                 .filter(|(spec, _)| here(spec))
-                .map(|(spec, seen)| (*seen, spec.plan.epochs))
+                .map(|(spec, seen)| (seen, spec.plan.epochs))
                 .collect();
             line.push((cell(&seeds), seeds.iter().all(|(seen, _)| seen.finished)));
         }
@@ -151,7 +151,7 @@ fn grid(runs: &[Spec], state: &[Seen]) -> Vec<Vec<(String, bool)>> {
 }
 
 /// `94.51 ± 0.30` when all seeds are finished, `94.40  52 %` before, `·` when none has begun.
-fn cell(seeds: &[(Seen, usize)]) -> String {
+fn cell(seeds: &[(&Seen, usize)]) -> String {
     let accuracies: Vec<f64> = seeds.iter().filter_map(|(seen, _)| Some(100.0 * seen.accuracy?)).collect();
     let done: usize = seeds.iter().map(|(seen, _)| seen.epochs).sum();
     let all: usize = seeds.iter().map(|(_, epochs)| epochs).sum();

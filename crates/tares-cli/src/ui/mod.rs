@@ -3,6 +3,7 @@
 
 pub mod failure;
 pub mod interrupt;
+pub mod judges_bar;
 pub mod live_table;
 pub mod panic;
 pub mod run_bars;

@@ -1,7 +1,7 @@
 //! [`RunBars`]: one progress bar per run, with its latest test accuracy. For a handful of runs; see
 //! [`LiveTable`](crate::ui::live_table::LiveTable) for many.
 
-use crate::run::folds::FoldProgress;
+use crate::judges::panel::JudgesProgress;
 use crate::run::runs::{Watch, name};
 use crate::run::spec::Spec;
 use crate::ui::terminal::{Screen, epoch_bar};
@@ -30,8 +30,8 @@ impl<'a> RunBars<'a> {
 }
 
 impl Watch for RunBars<'_> {
-    fn estimating(&self, run: usize, FoldProgress { fold, folds, .. }: FoldProgress) {
-        self.bar(run).set_message(format!("estimating the noise rate, network {fold} of {folds}"));
+    fn estimating(&self, run: usize, JudgesProgress { judge, number, judges, .. }: JudgesProgress) {
+        self.bar(run).set_message(format!("estimating the noise rate, judge {number} of {judges} ({judge})"));
     }
 
     fn reached(&self, run: usize, epochs: usize, accuracy: Option<f64>) {

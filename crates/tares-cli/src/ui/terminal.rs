@@ -139,15 +139,6 @@ pub fn epoch_bar(bars: &MultiProgress, name: &str, width: usize, epochs: u64) ->
     bar
 }
 
-/// A bar for all epochs of the networks that judge labels, with the time that is left.
-pub fn judges_bar(bars: &MultiProgress, what: &str) -> ProgressBar {
-    let bar = bars.add(ProgressBar::new(0));
-    let template = "  {prefix} {bar:28} {pos}/{len} epochs, about {eta} left";
-    bar.set_style(ProgressStyle::with_template(template).expect("a fixed template").progress_chars("━╸ "));
-    bar.set_prefix(plain(what).into_owned());
-    bar
-}
-
 /// A bar for work whose length may be unknown (reading, downloading).
 pub fn work_bar(bars: &MultiProgress, what: &str) -> ProgressBar {
     let bar = bars.add(ProgressBar::new_spinner());

@@ -82,7 +82,7 @@ pub(crate) fn load(
     found.skipped = parts.skipped;
     let reading =
         Reading { format: origin.format(), class_names: names, row: train.shape().into(), bytes: true, table: None };
-    Ok(Loaded { train, test, found, reading, origin })
+    Ok(Loaded { train, test, unlabelled: None, found, reading, origin })
 }
 
 pub(crate) fn load_with(

@@ -65,7 +65,7 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
     let label = train.labels()?.clone();
     let label_notes = label.check(&path)?;
     let names = label.classes();
-    let labels = train.numbered(&names)?;
+    let (labels, labelled) = train.numbered(&names)?;
     if let Some(path) = &options.test {
         let known = train.table.kinds();
         let wanted = Wanted {
@@ -82,14 +82,15 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
     // Which rows are for training must be known before the rules are fitted on them.
     let content = |source| DataError::content(&path, source);
     let mut notes = Vec::new();
-    let all: Vec<usize> = (0..labels.len()).collect();
     let (fitted_on, held_out) = if test.is_none() && options.test_fraction != 0.0 {
         let (fraction, seed) = (options.test_fraction, options.seed);
         notes.push(format!("no test part came with the data: {fraction} of every class was set aside (seed {seed})"));
-        let (train, test) = stratified_split(&labels, names.len(), fraction, seed).map_err(content)?;
-        (train, Some(test))
+        let known: Vec<Label> = labelled.iter().map(|&row| labels[row]).collect();
+        let (train, test) = stratified_split(&known, names.len(), fraction, seed).map_err(content)?;
+        let rows = |places: Vec<usize>| places.into_iter().map(|place| labelled[place]).collect();
+        (rows(train), Some(rows(test)))
     } else {
-        (all, None)
+        (labelled.clone(), None)
     };
     let rules = TableRules {
         label: Some(label.name.clone()),
@@ -107,20 +108,29 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
     }
 
     let columns = rules.found(&train.table);
-    let column_notes = rules.notes(&train.table).into_iter().chain(label_notes).collect();
     let set_aside = held_out.is_some();
-    let data = train.dataset(&rules, labels, &names)?;
-    let (data, test) = match (test, held_out) {
-        (Some(part), _) => {
-            let labels = part.numbered(&names)?;
-            (data, Some(part.dataset(&rules, labels, &names)?))
-        }
-        (None, Some(held_out)) => {
-            let test = data.subset(&held_out).map_err(content)?;
-            (data.subset(&fitted_on).map_err(content)?, Some(test))
-        }
-        (None, None) => (data, None),
+    let all = train.dataset(&rules, labels, &names)?;
+    let unlabelled: Vec<usize> = (0..all.len()).filter(|row| labelled.binary_search(row).is_err()).collect();
+    let without = |count: usize, part: &str| {
+        (count > 0)
+            .then(|| format!("{count} {part}rows have no label: they take no part in training, testing or audit"))
     };
+    let mut column_notes: Vec<String> = rules.notes(&train.table).into_iter().chain(label_notes).collect();
+    column_notes.extend(without(unlabelled.len(), ""));
+    let test = match (test, held_out) {
+        (Some(part), _) => {
+            let (labels, labelled) = part.numbered(&names)?;
+            column_notes.extend(without(labels.len() - labelled.len(), "test "));
+            Some(rows_of(part.dataset(&rules, labels, &names)?, &labelled).map_err(content)?)
+        }
+        (None, Some(held_out)) => Some(all.subset(&held_out).map_err(content)?),
+        (None, None) => None,
+    };
+    let unlabelled = match unlabelled.is_empty() {
+        true => None,
+        false => Some(all.subset(&unlabelled).map_err(content)?),
+    };
+    let data = rows_of(all, &fitted_on).map_err(content)?;
     let mut found = Found::new(origin.format(), &data, test.as_ref());
     found.files = origin.files();
     found.test_set_aside = set_aside;
@@ -129,7 +139,7 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
     found.column_notes = column_notes;
     let row = RowShape::Flat(rules.width());
     let reading = Reading { format: origin.format(), class_names: names, row, bytes: false, table: Some(rules) };
-    Ok(Loaded { train: data, test, found, reading, origin })
+    Ok(Loaded { train: data, test, unlabelled, found, reading, origin })
 }
 
 pub(crate) fn load_with(
@@ -157,6 +167,11 @@ pub(crate) fn load_with(
     Ok(NewRows { data, labels, notes: unknown_columns(rules, &part.table), skipped: Vec::new() })
 }
 
+/// Some rows of a data set; the data set itself if they are all.
+fn rows_of(data: Dataset, rows: &[usize]) -> tares_core::Result<Dataset> {
+    if rows.len() == data.len() { Ok(data) } else { data.subset(rows) }
+}
+
 /// A sentence for every column of new rows that training did not have.
 fn unknown_columns(rules: &TableRules, table: &RawTable) -> Vec<String> {
     let known = |name: &str| rules.columns.iter().any(|column| column.name == name);
@@ -170,9 +185,11 @@ impl TablePart {
         self.label.as_ref().ok_or_else(|| DataError::format(&self.table.path, Place::File, "has no labels"))
     }
 
-    /// The number of every row's class.
-    fn numbered(&self, names: &[String]) -> Result<Vec<Label>> {
-        self.labels()?.labels(&self.table.path, names, &|row| self.table.place(row))
+    /// The number of every row's class, 0 where there is no label, and the rows that have one.
+    fn numbered(&self, names: &[String]) -> Result<(Vec<Label>, Vec<usize>)> {
+        let labels = self.labels()?.labels_if_any(&self.table.path, names, &|row| self.table.place(row))?;
+        let labelled = (0..labels.len()).filter(|&row| labels[row].is_some()).collect();
+        Ok((labels.into_iter().map(Option::unwrap_or_default).collect(), labelled))
     }
 
     fn dataset(&self, rules: &TableRules, labels: Vec<Label>, names: &[String]) -> Result<Dataset> {

@@ -50,9 +50,10 @@ pub enum Network {
     Vgg16,
 }
 
-const NAMES: [&str; 8] = ["mlp", "lenet", "cnn9", "resnet18", "resnet34", "densenet", "vgg11", "vgg16"];
-
 impl Network {
+    /// Names, as [`FromStr`] takes them.
+    pub const NAMES: [&'static str; 8] = ["mlp", "lenet", "cnn9", "resnet18", "resnet34", "densenet", "vgg11", "vgg16"];
+
     /// One small network for a data shape that trains quickly without a GPU: `mlp` for flat data and pictures below
     /// 12 pixels, `lenet` for larger ones.
     pub fn suggest(shape: Shape) -> Self {
@@ -192,7 +193,7 @@ impl FromStr for Network {
             ("resnet34", None) => Self::ResNet34,
             ("vgg11", None) => Self::Vgg11,
             ("vgg16", None) => Self::Vgg16,
-            _ => return Err(Error::unknown("network", text, &NAMES)),
+            _ => return Err(Error::unknown("network", text, &Self::NAMES)),
         };
         network.check()?;
         Ok(network)

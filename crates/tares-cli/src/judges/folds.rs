@@ -1,10 +1,10 @@
 //! Out-of-fold probabilities that survive an interruption: each fold is kept in a file until all are trained.
 
-use super::directory::{CHECKPOINT_EVERY, read_checkpoint};
 use crate::files::{create_directory, write_whole};
+use crate::run::directory::{CHECKPOINT_EVERY, read_checkpoint};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::interrupt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tares::{Control, CrossValidation};
 
@@ -92,24 +92,41 @@ fn refused(error: tares::Error, path: &Path) -> Failure {
     }
 }
 
-/// Whether this directory holds fold files.
-pub fn has_folds(place: &Path) -> bool {
-    place.join("fold-1.bin").exists()
+/// What judges keep here: folds of a network (`fold-1.bin`), answers of judges that are finished (`judge-trees.bin`).
+fn files(place: &Path, kinds: &[&str]) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(place) else { return Vec::new() };
+    let ours = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(".bin") && kinds.iter().any(|kind| name.starts_with(kind))
+    };
+    entries.filter_map(|entry| Some(entry.ok()?.path())).filter(ours).collect()
 }
 
-/// Removes the fold files, if there are any; other files stay. Called once their result is written elsewhere.
+/// Whether judges keep something here.
+pub fn has_folds(place: &Path) -> bool {
+    !files(place, &["fold-", "judge-"]).is_empty()
+}
+
+/// Removes the folds of a network once its answer is kept; it is no error if there are none.
+///
+/// # Errors
+/// They are there and cannot be removed.
+pub fn remove_network_folds(place: &Path) -> Outcome<()> {
+    remove(files(place, &["fold-"]))
+}
+
+/// Removes everything that judges keep once their result is elsewhere; it is no error if there is nothing. Other files stay.
 ///
 /// # Errors
 /// A fold file cannot be removed.
 pub fn remove_folds(place: &Path) -> Outcome<()> {
-    let Ok(entries) = std::fs::read_dir(place) else { return Ok(()) };
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("fold-") && name.ends_with(".bin") {
-            std::fs::remove_file(&path).map_err(|error| Failure::file(&path, "remove", &error))?;
-        }
-    }
+    remove(files(place, &["fold-", "judge-"]))?;
     // This fails while other files are in the directory, which then stays.
     let _ = std::fs::remove_dir(place);
     Ok(())
+}
+
+fn remove(files: Vec<PathBuf>) -> Outcome<()> {
+    let one = |path: PathBuf| std::fs::remove_file(&path).map_err(|error| Failure::file(&path, "remove", &error));
+    files.into_iter().try_for_each(one)
 }

@@ -1,0 +1,94 @@
+//! The rows of a data set as judges of columns read them.
+//!
+//! A data set holds what networks read: a text column is a 0/1 feature per level, a missing number is the mean beside a mark.
+//! The rules of the table say which features were one column, so a category is one column here again and a missing value is
+//! missing. Numbers stay standardised: trees only compare them, and the linear judge scales its columns itself.
+
+use crate::ui::failure::Outcome;
+use tares_core::{Dataset, Row};
+use tares_data::{Reading, Rule};
+use tares_judges::matrix::MISSING;
+use tares_judges::{InputColumn, Matrix};
+
+/// The columns of all rows, as they were before they became features. Pixels are numbers.
+///
+/// # Errors
+/// No column, or numbers that are not finite.
+pub fn columns(data: &Dataset, reading: &Reading) -> Outcome<Matrix> {
+    let column = |feature: usize| -> Vec<f32> { (0..data.len()).map(|row| value(data.row(row), feature)).collect() };
+    let Some(rules) = &reading.table else {
+        let columns = (0..data.shape().size()).map(|feature| InputColumn::Numbers(column(feature)));
+        return Ok(Matrix::new(columns.collect())?);
+    };
+    let mut columns = Vec::with_capacity(rules.columns.len());
+    let mut start = 0;
+    for rule in rules.columns.iter().map(|column| &column.rule).filter(|rule| rule.width() > 0) {
+        columns.push(match rule {
+            Rule::Number { missing, .. } => {
+                let mut numbers = column(start);
+                if *missing {
+                    let marks = column(start + 1);
+                    numbers.iter_mut().zip(marks).filter(|(_, mark)| *mark == 1.0).for_each(|(x, _)| *x = f32::NAN);
+                }
+                InputColumn::Numbers(numbers)
+            }
+            Rule::Text { levels, other, missing } => {
+                let known = levels.len() + usize::from(*other);
+                let code = |row: usize| {
+                    let hot = (0..rule.width()).find(|&level| value(data.row(row), start + level) == 1.0);
+                    match hot {
+                        Some(level) if level < known => level as u32,
+                        Some(_) => MISSING,
+                        // A level that training did not have: a category of its own, or missing if training had that.
+                        None if *missing => MISSING,
+                        None => known as u32,
+                    }
+                };
+                InputColumn::Categories { codes: (0..data.len()).map(code).collect(), levels: known as u32 + 1 }
+            }
+            Rule::Ignored => continue,
+        });
+        start += rule.width();
+    }
+    Ok(Matrix::new(columns)?)
+}
+
+fn value(row: Row<'_>, feature: usize) -> f32 {
+    match row {
+        Row::Bytes(bytes) => f32::from(bytes[feature]),
+        Row::Floats(values) => values[feature],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use tares_data::{LoadOptions, load, load_with};
+
+    #[test]
+    fn categories_and_missing_values_come_back_as_they_were() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("t.csv");
+        fs::write(&path, "age,town,label\n1,Rome,a\n,Oslo,b\n3,,a\n5,Rome,b\n").unwrap();
+        let options = LoadOptions::default().with(|options| options.test_fraction = 0.0);
+        let loaded = load(path.to_str().unwrap(), &options, &mut |_| {}).unwrap();
+        let matrix = columns(&loaded.train, &loaded.reading).unwrap();
+        let [InputColumn::Numbers(age), InputColumn::Categories { codes, levels }] = matrix.columns() else {
+            panic!("{matrix:?}")
+        };
+        assert!(age[1].is_nan() && age[0] < age[2] && age[2] < age[3], "{age:?}");
+        assert_eq!((codes.as_slice(), *levels), (&[1, 0, MISSING, 1][..], 3));
+
+        // New rows have the same columns; a town that training did not have is like a missing one.
+        let new = folder.path().join("new.csv");
+        fs::write(&new, "town,age\nParis,3\n,1\nRome,\n").unwrap();
+        let rows = load_with(new.to_str().unwrap(), &loaded.reading, &LoadOptions::default(), &mut |_| {}).unwrap();
+        let matrix = columns(&rows.data, &loaded.reading).unwrap();
+        let [InputColumn::Numbers(age), InputColumn::Categories { codes, .. }] = matrix.columns() else {
+            panic!("{matrix:?}")
+        };
+        assert_eq!(codes, &[MISSING, MISSING, 1]);
+        assert!(age[2].is_nan() && !age[0].is_nan());
+    }
+}

@@ -1,0 +1,99 @@
+//! A finished judge's answer on disk, so that an interrupted panel does not ask it again.
+//!
+//! One line of JSON (whose answer it is, and to which question), then the log-probabilities as 64-bit numbers: what is read
+//! back is what was written, bit by bit.
+
+use crate::files::write_whole;
+use crate::ui::failure::{Failure, Outcome};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use tares_core::Fingerprint;
+use tares_judges::{Answer, Setting};
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    question: String,
+    judge: String,
+    setting: Option<Setting>,
+    seconds: f64,
+    numbers: usize,
+    fingerprint: String,
+}
+
+/// Writes an answer to `question`.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(path: &Path, question: &str, answer: &Answer) -> Outcome<()> {
+    let head = Head {
+        question: question.to_owned(),
+        judge: answer.judge.clone(),
+        setting: answer.setting,
+        seconds: answer.seconds,
+        numbers: answer.log_probs.len(),
+        fingerprint: fingerprint(&answer.log_probs),
+    };
+    let mut bytes = serde_json::to_vec(&head).map_err(Failure::new)?;
+    bytes.push(b'\n');
+    bytes.extend(answer.log_probs.iter().flat_map(|number| number.to_le_bytes()));
+    write_whole(path, &bytes)
+}
+
+/// The answer that is kept, if there is one.
+///
+/// # Errors
+/// It cannot be read, is damaged, or answers another question.
+pub fn read(path: &Path, question: &str) -> Outcome<Option<Answer>> {
+    let bytes = match std::fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(Failure::file(path, "read", &error)),
+    };
+    let anew = "ask as before, or start anew: `audit` without --resume, `train` with --overwrite";
+    let refused = |problem: String| Failure::new(format!("{}: {problem}", path.display())).way_out(anew);
+    let damaged = || refused("is damaged".to_owned());
+    let end = bytes.iter().position(|&byte| byte == b'\n').ok_or_else(damaged)?;
+    let head: Head = serde_json::from_slice(&bytes[..end]).map_err(|_| damaged())?;
+    if head.question != question {
+        let problem = format!("belongs to another run: it answers \"{}\", asked is \"{question}\"", head.question);
+        return Err(refused(problem));
+    }
+    let (numbers, rest) = bytes[end + 1..].as_chunks::<8>();
+    let log_probs: Vec<f64> = numbers.iter().map(|number| f64::from_le_bytes(*number)).collect();
+    if !rest.is_empty() || log_probs.len() != head.numbers || fingerprint(&log_probs) != head.fingerprint {
+        return Err(damaged());
+    }
+    Ok(Some(Answer { judge: head.judge, log_probs, setting: head.setting, seconds: head.seconds }))
+}
+
+fn fingerprint(numbers: &[f64]) -> String {
+    let print = numbers.iter().fold(Fingerprint::default(), |print, number| print.with(number.to_bits()));
+    format!("{:016x}", print.value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_survives_its_file_and_a_damaged_one_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("judge-trees.bin");
+        assert_eq!(read(&path, "trees").unwrap(), None);
+        let answer = Answer {
+            judge: "trees".into(),
+            log_probs: vec![-0.1, -2.3, -1.0 / 3.0, -1e-300],
+            setting: Some(Setting::Rounds(57)),
+            seconds: 1.5,
+        };
+        write(&path, "trees", &answer).unwrap();
+        assert_eq!(read(&path, "trees").unwrap(), Some(answer));
+        assert!(read(&path, "trees of other rows").unwrap_err().to_string().contains("belongs to another run"));
+        let bytes = std::fs::read(&path).unwrap();
+        for damage in [&bytes[..bytes.len() - 1], &bytes[..10], &[bytes.as_slice(), &[0; 8]].concat()] {
+            std::fs::write(&path, damage).unwrap();
+            assert!(read(&path, "trees").unwrap_err().to_string().contains("is damaged"));
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! [`JudgeName`]: a judge as it is typed.
+
+use std::fmt;
+use std::str::FromStr;
+use tares::Network;
+use tares_core::{Dataset, Error, Shape};
+use tares_judges::Judge;
+
+/// `linear`, `trees`, or a network: `mlp`, `lenet`, ….
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum JudgeName {
+    /// A judge of columns.
+    Columns(Judge),
+    /// A network.
+    Network(Network),
+}
+
+impl JudgeName {
+    /// The judges that are asked when nobody says which: for tables a linear model and trees, for pictures `network`.
+    pub fn portfolio(data: &Dataset, network: &Network) -> Vec<Self> {
+        match data.shape() {
+            Shape::Flat(_) => Judge::ALL.map(Self::Columns).to_vec(),
+            Shape::Image { .. } => vec![Self::Network(network.clone())],
+        }
+    }
+
+    /// Whether it is a network.
+    pub fn is_network(&self) -> bool {
+        matches!(self, Self::Network(_))
+    }
+}
+
+impl fmt::Display for JudgeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Columns(judge) => judge.fmt(f),
+            Self::Network(network) => network.fmt(f),
+        }
+    }
+}
+
+impl FromStr for JudgeName {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        if let Ok(judge) = text.parse::<Judge>() {
+            return Ok(Self::Columns(judge));
+        }
+        let named = |name: &&str| text.trim().split(':').next() == Some(*name);
+        match Network::NAMES.iter().any(named) {
+            true => text.parse().map(Self::Network),
+            false => {
+                let known: Vec<&str> = Judge::NAMES.into_iter().chain(Network::NAMES).collect();
+                Err(Error::unknown("judge", text.trim(), &known))
+            }
+        }
+    }
+}
+
+/// Refuses a judge that is named twice.
+///
+/// # Errors
+/// The first one that is.
+pub fn check_names(judges: &[JudgeName]) -> Result<(), Error> {
+    match judges.iter().enumerate().find(|(at, judge)| judges[..*at].contains(judge)) {
+        Some((_, twice)) => Err(Error::value("judges", "different", format!("{twice} twice"))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn judges_are_found_by_name_and_unknown_ones_are_told_the_known() {
+        for name in ["linear", "trees", "mlp:32", "lenet"] {
+            assert_eq!(name.parse::<JudgeName>().unwrap().to_string(), name);
+        }
+        let error = "forest".parse::<JudgeName>().unwrap_err().to_string();
+        assert!(["linear", "trees", "mlp", "resnet18"].iter().all(|name| error.contains(name)), "{error}");
+        assert!("tree".parse::<JudgeName>().unwrap_err().to_string().contains("did you mean trees?"));
+        assert!("mlp:0".parse::<JudgeName>().unwrap_err().to_string().contains("mlp"));
+        let twice = ["trees".parse().unwrap(), "trees".parse().unwrap()];
+        assert!(check_names(&twice).unwrap_err().to_string().contains("trees twice"));
+    }
+}

@@ -1,0 +1,156 @@
+//! [`Judges`]: the judges of a data set, asked one after the other and blended.
+
+use super::folds::{out_of_fold, remove_network_folds};
+use super::inputs::columns;
+use super::kept;
+use super::name::{JudgeName, check_names};
+use crate::files::{create_directory, file_name};
+use crate::run::train::hash;
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::interrupt;
+use std::cell::OnceCell;
+use std::path::Path;
+use std::time::Instant;
+use tares::{CrossValidation, Method, Network, Plan};
+use tares_core::Dataset;
+use tares_data::Reading;
+use tares_judges::fold::repeats_for;
+use tares_judges::panel::ask;
+use tares_judges::{Answer, Caller, Judge, Judgement, Labelled, Matrix, PanelOptions};
+
+/// Folds of judges of columns, unless somebody says otherwise.
+pub const COLUMN_FOLDS: usize = 5;
+
+/// Who judges, and how judges that are networks are trained.
+#[derive(Clone, Debug)]
+pub struct Judges {
+    /// The judges, in the order they are asked.
+    pub names: Vec<JudgeName>,
+    /// Folds of judges of columns; cut anew several times where rows are few.
+    pub folds: usize,
+    /// Folds of networks.
+    pub network_folds: usize,
+    /// How networks are trained.
+    pub method: Method,
+    /// Their epochs, batches, optimiser; its seed is that of all judges.
+    pub plan: Plan,
+    /// Where they are trained.
+    pub device: String,
+}
+
+/// How far the judges are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgesProgress {
+    /// The judge that is asked.
+    pub judge: String,
+    /// Its number, from 1.
+    pub number: usize,
+    /// How many judges there are.
+    pub judges: usize,
+    /// Steps of this judge so far.
+    pub done: u64,
+    /// Its steps, at most.
+    pub total: u64,
+    /// Whether it has answered.
+    pub finished: bool,
+}
+
+impl Judges {
+    /// What the judges say about every row, each about rows it was not trained on. Answers finished earlier are read from
+    /// `place`; the numbers are those of a panel that was never interrupted.
+    ///
+    /// # Errors
+    /// A judge that cannot be trained on this data; a file that belongs to another question or cannot be read or written;
+    /// Ctrl-C: an interrupted panel is no answer.
+    pub fn ask(
+        &self,
+        data: &Dataset,
+        reading: &Reading,
+        place: &Path,
+        hear: &(dyn Fn(JudgesProgress) + Sync),
+    ) -> Outcome<Judgement> {
+        check_names(&self.names)?;
+        interrupt::watch();
+        create_directory(place)?;
+        let matrix = OnceCell::new();
+        let mut answers = Vec::with_capacity(self.names.len());
+        for (position, name) in self.names.iter().enumerate() {
+            let says = |done: u64, total: u64, finished: bool| {
+                let (judge, number, judges) = (name.to_string(), position + 1, self.names.len());
+                hear(JudgesProgress { judge, number, judges, done, total, finished });
+            };
+            let path = place.join(format!("judge-{}.bin", file_name(&name.to_string())));
+            let question = self.question(name, data)?;
+            let answer = match (kept::read(&path, &question)?, name) {
+                (Some(answer), _) => answer,
+                (None, JudgeName::Columns(judge)) => {
+                    if matrix.get().is_none() {
+                        // Only judges of columns need a copy of the rows.
+                        let _ = matrix.set(columns(data, reading)?);
+                    }
+                    let matrix: &Matrix = matrix.get().ok_or_else(|| Failure::new("no columns"))?;
+                    let progress = |step: tares_judges::JudgeProgress| says(step.done as u64, step.total as u64, false);
+                    let caller = Caller { progress: &progress, interrupt: interrupt::flag() };
+                    self.ask_columns(*judge, data, matrix, caller)?
+                }
+                (None, JudgeName::Network(network)) => self.ask_network(network, data, place, &says)?,
+            };
+            kept::write(&path, &question, &answer)?;
+            // The answer is kept: what the network left behind on its way is not needed, and would be in the next one's.
+            remove_network_folds(place)?;
+            says(1, 1, true);
+            answers.push(answer);
+        }
+        Ok(Judgement::of(answers, data.given(), data.classes(), None)?)
+    }
+
+    fn options(&self) -> PanelOptions {
+        PanelOptions { folds: self.folds, seed: self.plan.seed, ..PanelOptions::default() }
+    }
+
+    fn ask_columns(&self, judge: Judge, data: &Dataset, matrix: &Matrix, caller: Caller<'_>) -> Outcome<Answer> {
+        let rows = Labelled::new(matrix, data.given(), data.classes());
+        Ok(ask(judge, &rows, &self.options(), caller)?)
+    }
+
+    fn ask_network(
+        &self,
+        network: &Network,
+        data: &Dataset,
+        place: &Path,
+        says: &dyn Fn(u64, u64, bool),
+    ) -> Outcome<Answer> {
+        let start = Instant::now();
+        let device = tares::device::by_name(&self.device)?;
+        let folds = CrossValidation::new(data, self.network_folds, network, &self.method, &self.plan, &device)?;
+        let probs = out_of_fold(&folds, place, &mut |progress| says(progress.done(), progress.total(), false))?;
+        let log_probs = probs.iter().map(|&p| f64::from(p.max(f32::MIN_POSITIVE)).ln()).collect();
+        Ok(Answer { judge: network.to_string(), log_probs, setting: None, seconds: start.elapsed().as_secs_f64() })
+    }
+
+    /// Everything that decides a judge's answer, in words.
+    fn question(&self, name: &JudgeName, data: &Dataset) -> Outcome<String> {
+        let rows = format!("seed {}, rows {}", self.plan.seed, hash(data, None));
+        Ok(match name {
+            JudgeName::Columns(judge) => {
+                let repeats = repeats_for(data.len());
+                format!("{judge}, {} folds cut {repeats} times, {rows}", self.folds)
+            }
+            JudgeName::Network(network) => {
+                let (method, plan) = (&self.method, serde_json::to_string(&self.plan).map_err(Failure::new)?);
+                format!("{network}, {method}, {} folds, {plan}, {rows}", self.network_folds)
+            }
+        })
+    }
+
+    /// Where the probabilities come from, in words.
+    pub fn origin(&self) -> String {
+        let names: Vec<String> = self.names.iter().map(ToString::to_string).collect();
+        let networks = match self.names.iter().any(JudgeName::is_network) {
+            true => format!(" ({} on {} folds)", self.method, self.network_folds),
+            false => String::new(),
+        };
+        let judges = if names.len() == 1 { "judge" } else { "judges" };
+        format!("the {judges} {}{networks}, each asked about rows it was not trained on", names.join(", "))
+    }
+}
