@@ -2,11 +2,19 @@
 import gzip, io
 import numpy as np, pandas as pd
 
+def raw(data, name):
+    """All columns but the label, every cell as it stands in the file."""
+    if name == "ag-news":
+        return pd.read_csv(f"{data}/text/ag-news.csv.gz", dtype=str, keep_default_na=False).drop(columns="label")
+    with gzip.open(f"{data}/tables/{name}.csv.gz", "rt", encoding="utf-8-sig") as file:
+        return pd.read_csv(io.StringIO(file.read()), dtype=str, keep_default_na=False, quotechar='"').iloc[:, :-1]
+
 def table(data, name):
-    """(frame of numbers and categories or a list of texts, labels, classes)."""
+    """(frame of numbers and categories, or of one column `text`; labels; classes)."""
     if name == "ag-news":
         frame = pd.read_csv(f"{data}/text/ag-news.csv.gz")
-        return (frame["title"] + " " + frame["description"]).tolist(), *pd.factorize(frame["label"], sort=True)
+        texts = pd.DataFrame({"text": frame["title"] + " " + frame["description"]})
+        return texts, *pd.factorize(frame["label"], sort=True)
     with gzip.open(f"{data}/tables/{name}.csv.gz", "rt", encoding="utf-8-sig") as file:
         frame = pd.read_csv(io.StringIO(file.read()), na_values=["?", "'?'"], quotechar='"')
     labels, classes = pd.factorize(frame.iloc[:, -1], sort=True)

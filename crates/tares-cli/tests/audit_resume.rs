@@ -21,7 +21,7 @@ fn an_interrupted_audit_goes_on_to_the_same_bytes() {
     let output = child.wait_with_output().unwrap();
     let notes = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{notes}");
-    assert!(notes.contains("the same command and --resume"), "{notes}");
+    assert!(notes.contains("repeat the command with --resume"), "{notes}");
     assert!(!stopped.join("summary.json").exists());
     // Another question does not take the judges of this one.
     let other = ["audit", "digits", "--epochs", "7", "--folds", "3", "--out", "stopped", "--resume"];
