@@ -41,9 +41,10 @@ pub fn read_text(path: &Path) -> Outcome<String> {
     fs::read_to_string(path).map_err(|error| Failure::file(path, "read", &error))
 }
 
-/// A name as part of a file name: letters, digits, dots and dashes.
+/// A name as part of a file name: letters, digits, dots, dashes, and what parameters are written with.
 pub fn file_name(name: &str) -> String {
-    let safe: String = name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' }).collect();
+    let safe = |c: char| c.is_ascii_alphanumeric() || ['.', '=', ','].contains(&c);
+    let safe: String = name.chars().map(|c| if safe(c) { c } else { '-' }).collect();
     safe.trim_matches(['-', '.']).to_owned()
 }
 
@@ -52,8 +53,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_names_hold_nothing_but_letters_digits_and_dashes() {
+    fn file_names_hold_nothing_but_letters_digits_and_the_signs_of_parameters() {
         assert_eq!(file_name("symmetric:0.5"), "symmetric-0.5");
+        assert_eq!(file_name("npcl:rate=x0.5,train=hinge"), "npcl-rate=x0.5,train=hinge");
         assert_eq!(file_name("../../etc/passwd"), "etc-passwd");
     }
 }

@@ -42,7 +42,7 @@ fn main() {
     let base = resident_mb();
     let network: Network = network.parse().expect("a network of tares");
     let plan = Plan { epochs: 1, schedule: Schedule::Constant, ..Plan::default() };
-    let method = Method::Npcl(Npcl { rate: Some(RATE), burn_in: 0, ..Npcl::default() });
+    let method = Method::Npcl(Npcl { rate: RATE.into(), burn_in: 0, ..Npcl::default() });
     let directory = Path::new(directory);
     share(&network, &plan, &read(data).0, directory);
     println!("ready {base:.1}");

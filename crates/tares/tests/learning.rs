@@ -26,9 +26,7 @@ fn train(method: &str, noise: &str, seed: u64) -> Outcome {
     let rate = noise.split_once(':').map_or(0.0, |(_, rate)| rate.parse().unwrap());
     let (train, test) = noisy_digits(noise, seed);
     let method = match method {
-        "mentornet-learnt" => {
-            serde_json::from_str(r#"{"mentornet": {"curriculum": {"learnt": {"trusted": 0.1}}}}"#).unwrap()
-        }
+        "mentornet-learnt" => "mentornet:trusted=0.1".parse().unwrap(),
         name => name.parse::<Method>().unwrap().with_rate(rate),
     };
     let plan = Plan { epochs: 60, seed, ..Plan::default() };

@@ -58,7 +58,7 @@ const METHODS: [&str; 9] = [
     "elr",
     "d2l",
     "truncated-gce",
-    r#"{"mentornet": {"curriculum": {"learnt": {"trusted": 0.2}}, "burn_in": 2}}"#,
+    "mentornet:trusted=0.2,burn-in=2",
     "co-teaching-plus:0.4",
     "jocor:0.4",
     "rog",
@@ -66,7 +66,7 @@ const METHODS: [&str; 9] = [
 const EPOCHS: usize = 12;
 
 fn method(text: &str) -> Method {
-    if text.starts_with('{') { serde_json::from_str(text).unwrap() } else { text.parse().unwrap() }
+    text.parse().unwrap()
 }
 
 /// What the child process does: continue from the checkpoint in its folder if there is one, write one after every

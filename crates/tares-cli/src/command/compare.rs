@@ -40,7 +40,7 @@ pub struct Compare {
     /// The kinds of noise to put into the labels, separated by commas [default: none]
     #[arg(long, value_name = "KIND:RATE,...", value_delimiter = ',')]
     noise: Vec<LabelNoise>,
-    /// The methods, separated by commas
+    /// The methods, separated by commas, with their parameters: standard,npcl:burn-in=3,train=hinge,gce:q=0.1
     #[arg(long, value_name = "METHOD,...", required_unless_present = "spec")]
     methods: Vec<Contenders>,
     /// How many seeds; N means the seeds 1 to N [default: 1]

@@ -19,7 +19,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use std::path::PathBuf;
-use tares::{Method, Plan};
+use tares::Plan;
+use tares::method::Methods;
 use tares_data::LoadOptions;
 
 /// See it work on built-in digits, half of whose labels are wrong
@@ -33,8 +34,8 @@ pub struct Demo {
     #[arg(long, value_name = "KIND:RATE", default_value = "symmetric:0.5")]
     noise: LabelNoise,
     /// The methods to compare
-    #[arg(long, value_name = "METHOD,...", value_delimiter = ',', default_value = "standard,gce,co-teaching,npcl")]
-    methods: Vec<Method>,
+    #[arg(long, value_name = "METHOD,...", default_value = "standard,gce,co-teaching,npcl")]
+    methods: Methods,
     /// Passes over the data
     #[arg(long, default_value_t = 60)]
     epochs: usize,
@@ -60,7 +61,7 @@ impl Demo {
             noise_rate: NoiseRate::Known,
             device: "cpu".to_owned(),
             network: Some("mlp".parse()?),
-            methods: self.methods.iter().cloned().map(Contender::from).collect(),
+            methods: self.methods.0.iter().cloned().map(Contender::from).collect(),
             load: Load::default(),
             plan: Plan { epochs: self.epochs, seed: self.seed, ..Plan::default() },
         };

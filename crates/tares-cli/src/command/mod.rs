@@ -8,6 +8,7 @@ pub mod corrupt;
 pub mod data;
 pub mod demo;
 pub mod man;
+pub mod methods;
 pub mod plan;
 pub mod predict;
 pub mod report;
@@ -62,6 +63,7 @@ enum Command {
     Compare(Box<compare::Compare>),
     Report(report::Report),
     Data(data::Data),
+    Methods(methods::ListMethods),
     Completions(completions::Completions),
     Man(man::Man),
 }
@@ -91,6 +93,7 @@ pub fn run(cli: Cli) -> Outcome<Exit> {
         Command::Compare(command) => command.run(&screen),
         Command::Report(command) => command.run(&screen),
         Command::Data(command) => command.run(&screen),
+        Command::Methods(command) => command.run(&screen),
         Command::Completions(command) => command.run(),
         Command::Man(command) => command.run(),
     }

@@ -40,7 +40,7 @@ pub struct Train {
     /// A built-in name or a path
     #[arg(required_unless_present_any = ["resume", "spec"])]
     data: Option<String>,
-    /// The training method: npcl, cl, standard, gce, co-teaching, ... [default: npcl]
+    /// The training method: npcl, cl, standard, gce:q=0.5, ...; `tares methods` lists all [default: npcl]
     #[arg(long)]
     method: Option<Method>,
     /// The fraction of wrong labels: a number; `auto` estimates it; `known` takes it from --noise [default: auto]
@@ -203,8 +203,8 @@ impl<'a> Shown<'a> {
     }
 
     fn bar(&self) -> &ProgressBar {
-        let name = self.spec.method.name();
-        self.epochs.get_or_init(|| epoch_bar(&self.bars, name, name.len(), self.spec.plan.epochs as u64))
+        let name = self.spec.method.to_string();
+        self.epochs.get_or_init(|| epoch_bar(&self.bars, &name, name.len(), self.spec.plan.epochs as u64))
     }
 
     fn clear(&self) {
@@ -216,7 +216,11 @@ impl<'a> Shown<'a> {
 /// `runs/digits-npcl`.
 fn default_out(spec: &Spec) -> PathBuf {
     let data = Path::new(&spec.data).file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy());
-    PathBuf::from("runs").join(format!("{}-{}", crate::files::file_name(&data), spec.method.name()))
+    PathBuf::from("runs").join(format!(
+        "{}-{}",
+        crate::files::file_name(&data),
+        crate::files::file_name(&spec.method.to_string())
+    ))
 }
 
 /// After Ctrl-C, tells how to continue.

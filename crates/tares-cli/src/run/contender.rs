@@ -6,6 +6,7 @@ use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
+use tares::method::Methods;
 use tares::{Method, Network, Plan};
 use tares_core::Error;
 
@@ -147,15 +148,7 @@ impl FromStr for Contenders {
     type Err = tares::Error;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut methods: Vec<String> = Vec::new();
-        for part in text.split(',') {
-            let is_parameter = part.split_once('=').is_some_and(|(key, _)| !key.contains(':'));
-            match methods.last_mut() {
-                Some(method) if is_parameter => method.extend([",", part]),
-                _ => methods.push(part.to_owned()),
-            }
-        }
-        Ok(Self(methods.iter().map(|method| method.parse()).collect::<Result<_, _>>()?))
+        Ok(Self(text.parse::<Methods>()?.0.into_iter().map(Contender::from).collect()))
     }
 }
 
@@ -200,7 +193,8 @@ mod tests {
 
     #[test]
     fn commas_separate_methods_and_parameters() {
-        let Contenders(methods) = "standard,gce:0.3,rog:npcl".parse().unwrap();
-        assert_eq!(methods.len(), 3);
+        let Contenders(methods) = "standard,gce:0.3,npcl:train=hinge,burn-in=5".parse().unwrap();
+        let names: Vec<String> = methods.iter().map(Contender::called).collect();
+        assert_eq!(names, ["standard", "gce:q=0.3", "npcl:burn-in=5,train=hinge"]);
     }
 }

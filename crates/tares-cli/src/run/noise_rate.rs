@@ -92,8 +92,9 @@ impl FromStr for NoiseRate {
     }
 }
 
-/// The rate that the run's method is told; `None` if the method cannot use one, or can do without and none is known. The folds
-/// of an interrupted estimate stay in the directory `folds`, so that it can be resumed.
+/// The rate that the run's method works with; `None` if the method cannot use one, or can do without and none is known. A factor
+/// in the method's name (`npcl:rate=x0.5`) is applied. The folds of an interrupted estimate stay in the directory `folds`, so
+/// that it can be resumed.
 ///
 /// # Errors
 /// Training fails on this data, a file cannot be written, or Ctrl-C: part of the folds would give a wrong estimate.
@@ -105,23 +106,30 @@ pub fn told(
     folds: &Path,
     hear: &(dyn Fn(JudgesProgress) + Sync),
 ) -> Outcome<Option<RateRecord>> {
-    if !takes_rate(&spec.method) {
+    if !spec.method.takes_rate() {
         return Ok(None);
     }
     let exactly =
         |value: f64, source: &str| RateRecord { value, source: source.to_owned(), interval: None, warning: None };
-    Ok(Some(match (spec.method.rate(), spec.noise_rate) {
-        (Some(rate), _) | (None, NoiseRate::Given(rate)) => exactly(rate, "given"),
+    let told = match (spec.method.rate(), spec.noise_rate) {
+        (Some(rate), _) => return Ok(Some(exactly(rate, "given"))),
+        (None, NoiseRate::Given(rate)) => exactly(rate, "given"),
         (None, NoiseRate::Known) => exactly(spec.noise.known_rate(train).min(0.99), "the noise that was put in"),
         // Not worth the judges it takes, for a method that can do without.
         (None, NoiseRate::Auto) if !spec.method.needs_rate() => return Ok(None),
         (None, NoiseRate::Auto) => estimated(spec, train, reading, network, folds, hear)?,
-    }))
+    };
+    Ok(Some(multiplied(told, &spec.method)))
 }
 
-/// Whether a method uses a noise rate, if only when there is one (MentorNet).
-fn takes_rate(method: &Method) -> bool {
-    method.clone().with_rate(0.5).rate().is_some()
+/// The record of the rate a method works with when it is told this one.
+fn multiplied(told: RateRecord, method: &Method) -> RateRecord {
+    let value = method.clone().with_rate(told.value).rate().unwrap_or(told.value);
+    if value == told.value {
+        return told;
+    }
+    let source = format!("{:.3} ({}), changed by {method}", told.value, told.source);
+    RateRecord { value, source, interval: None, ..told }
 }
 
 fn estimated(
@@ -175,7 +183,18 @@ pub fn sensitivity(rate: f64) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::{epochs, sensitivity};
+    use super::*;
+
+    #[test]
+    fn a_factor_changes_the_rate_and_the_record_says_so() {
+        let told = RateRecord { value: 0.5, source: "given".into(), interval: Some((0.4, 0.6)), warning: None };
+        let half = multiplied(told.clone(), &"npcl:rate=x0.5".parse().unwrap());
+        assert_eq!((half.value, half.interval), (0.25, None));
+        assert_eq!(half.source, "0.500 (given), changed by npcl:rate=x0.5");
+        assert_eq!(multiplied(told.clone(), &"npcl".parse().unwrap()), told);
+        let more = multiplied(told, &"npcl:rate=x3".parse().unwrap());
+        assert_eq!(more.value, 0.99);
+    }
 
     #[test]
     fn few_rows_are_gone_through_more_often() {

@@ -85,7 +85,7 @@ pub fn run(
         }
     };
     let method = match &rate {
-        Some(rate) => spec.method.clone().with_rate(rate.value),
+        Some(rate) => spec.method.clone().with_exact_rate(rate.value),
         None => spec.method.clone(),
     };
     let path = directory.file("checkpoint.bin");

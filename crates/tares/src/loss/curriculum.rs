@@ -39,6 +39,9 @@ pub struct CurriculumLossConfig {
     /// Keep one more sample when `L_T ≤ C − T` (the T+1 rule); true unless said otherwise.
     #[serde(default = "yes")]
     pub extra: bool,
+    /// The loss that is trained in the burn-in, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burn_in_training: Option<SampleLoss>,
     /// One threshold per class, so that no class is pruned away; false unless said otherwise.
     #[serde(default)]
     pub balanced: bool,
@@ -62,7 +65,15 @@ fn yes() -> bool {
 impl CurriculumLossConfig {
     /// As the authors train: rank by hard hinge, train the soft hinge, T+1 rule, no burn-in.
     pub fn new(threshold: Threshold) -> Self {
-        Self { threshold, ranking: hard(), training: soft(), extra: true, balanced: false, burn_in: 0 }
+        Self {
+            threshold,
+            ranking: hard(),
+            training: soft(),
+            extra: true,
+            burn_in_training: None,
+            balanced: false,
+            burn_in: 0,
+        }
     }
 
     /// Ranks by another loss.
@@ -76,6 +87,13 @@ impl CurriculumLossConfig {
     #[must_use]
     pub fn with_training(mut self, training: impl Into<SampleLoss>) -> Self {
         self.training = training.into();
+        self
+    }
+
+    /// Trains another loss in the burn-in.
+    #[must_use]
+    pub fn with_burn_in_training(mut self, training: impl Into<SampleLoss>) -> Self {
+        self.burn_in_training = Some(training.into());
         self
     }
 
@@ -107,6 +125,7 @@ impl CurriculumLossConfig {
     pub fn check(&self) -> Result<()> {
         self.threshold.check()?;
         self.ranking.check()?;
+        self.burn_in_training.map_or(Ok(()), |loss| loss.check())?;
         self.training.check()
     }
 
@@ -228,6 +247,11 @@ impl CurriculumLoss {
         self.selects
     }
 
+    /// The loss that is trained now.
+    pub fn trained(&self) -> SampleLoss {
+        self.config.burn_in_training.filter(|_| !self.selects).unwrap_or(self.config.training)
+    }
+
     /// The loss of a batch.
     ///
     /// # Shapes
@@ -267,13 +291,13 @@ impl CurriculumLoss {
             self.select(selector, &host, &losses) // an error here is a loss that is not a number
         }) else {
             // Hand it on, as a loss that does not select would.
-            return (self.config.training.forward(logits, targets).mean(), host.nothing());
+            return (self.trained().forward(logits, targets).mean(), host.nothing());
         };
         if kept.positions.is_empty() {
             kept.starved = true;
             return (zero(logits), kept);
         }
-        let Some(base) = self.config.training.surrogate().filter(|_| host.finite) else {
+        let Some(base) = self.trained().surrogate().filter(|_| host.finite) else {
             return (self.train_recorded(logits, targets, &kept), kept);
         };
         let (value, slopes) = host.value_and_slopes(base, &kept.positions);
@@ -307,7 +331,7 @@ impl CurriculumLoss {
 
     /// The mean training loss over the kept, differentiated by Burn.
     fn train_recorded(&self, logits: Tensor<2>, targets: Tensor<1, Int>, kept: &Kept) -> Tensor<1> {
-        let losses = self.config.training.forward(logits, targets);
+        let losses = self.trained().forward(logits, targets);
         if kept.positions.len() == losses.dims()[0] {
             return losses.mean();
         }

@@ -5,7 +5,8 @@
 //! cross-entropy of the batch during the first 5,000 steps, and not at all afterwards.
 
 use super::co_teaching::exchange;
-use super::small_loss::smallest_among;
+use super::rate::{RATE_MEANING, Rate};
+use super::small_loss::{RAMP_MEANING, smallest_among};
 use crate::error::Result;
 use crate::loss::cross_entropy;
 use crate::network::Classifier;
@@ -18,29 +19,41 @@ use tares_core::Label;
 
 /// The parameters of Co-teaching+.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct CoTeachingPlus {
     /// The noise rate: the part that is left out in the end.
-    pub rate: Option<f64>,
+    pub rate: Rate,
     /// Over how many epochs that part grows from 0.
     pub ramp: usize,
     /// The first epoch in which disagreement counts: 0 on MNIST, 20 on CIFAR-10, 5 on CIFAR-100, 100 on Tiny-ImageNet.
+    #[serde(alias = "init_epoch")]
     pub init_epoch: usize,
     /// For how many steps a batch without disagreement is learnt as a whole.
+    #[serde(alias = "plain_steps")]
     pub plain_steps: u64,
 }
 
 impl Default for CoTeachingPlus {
     fn default() -> Self {
-        Self { rate: None, ramp: 10, init_epoch: 0, plain_steps: 5000 }
+        Self { rate: Rate::Told, ramp: 10, init_epoch: 0, plain_steps: 5000 }
     }
 }
 
 impl CoTeachingPlus {
+    pub(super) const MEANINGS: &[(&str, &str)] = &[
+        ("rate", RATE_MEANING),
+        ("ramp", RAMP_MEANING),
+        (
+            "init-epoch",
+            "the first epoch in which disagreement counts: 0 MNIST, 20 CIFAR-10, 5 CIFAR-100, 100 Tiny-ImageNet",
+        ),
+        ("plain-steps", "for how many steps a batch without disagreement is learnt as a whole"),
+    ];
+
     pub(crate) fn train<N: Classifier>(&self, run: &mut Run<'_, N>) -> Result<Vec<N>> {
         let (mut first, mut second) = (run.learner("weights")?, run.learner("second weights")?);
         while let Some(epoch) = run.next_epoch() {
-            let forget = forget_rate(self.rate.unwrap_or(0.0), self.ramp, epoch);
+            let forget = forget_rate(self.rate.value(), self.ramp, epoch);
             for batch in run.batches(epoch) {
                 let step = run.begin_step();
                 let mut logits1 = first.network.logits(batch.inputs.clone()); // [m, K]

@@ -29,9 +29,10 @@ const WINDOW: usize = 5;
 
 /// The parameters of D2L.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct D2l {
     /// The turning point is looked for from this epoch + 5 on: 5 on MNIST, 40 on CIFAR-10, 60 on CIFAR-100.
+    #[serde(alias = "init_epoch")]
     pub init_epoch: usize,
     /// Neighbours of the estimate.
     pub neighbours: usize,
@@ -44,6 +45,11 @@ impl Default for D2l {
 }
 
 impl D2l {
+    pub(super) const MEANINGS: &[(&str, &str)] = &[
+        ("init-epoch", "the turning point is looked for from this epoch + 5 on: 5 MNIST, 40 CIFAR-10, 60 CIFAR-100"),
+        ("neighbours", "neighbours of the estimate of the dimension"),
+    ];
+
     pub(crate) fn check(&self) -> Result<()> {
         let fine = (2..BATCH).contains(&self.neighbours);
         within("neighbours of d2l", "from 2 to 127", self.neighbours as f64, fine)

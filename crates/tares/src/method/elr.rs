@@ -34,6 +34,11 @@ impl Default for Elr {
 }
 
 impl Elr {
+    pub(super) const MEANINGS: &[(&str, &str)] = &[
+        ("beta", "how long answers are remembered, in [0, 1): 0.7 CIFAR-10, 0.9 CIFAR-100"),
+        ("lambda", "how much they count: 3 CIFAR-10, 7 CIFAR-100"),
+    ];
+
     pub(crate) fn check(&self) -> Result<()> {
         within("beta of elr", "in [0, 1)", self.beta, (0.0..1.0).contains(&self.beta))?;
         within("lambda of elr", "at least 0", self.lambda, self.lambda >= 0.0 && self.lambda.is_finite())

@@ -5,7 +5,8 @@
 //! ```
 //! The ⌊(1 − R(e)) m⌋ smallest l of the batch are kept; one step of both networks on their mean.
 
-use super::small_loss::smallest;
+use super::rate::{RATE_MEANING, Rate};
+use super::small_loss::{RAMP_MEANING, smallest};
 use super::within;
 use crate::error::Result;
 use crate::loss::cross_entropy;
@@ -21,7 +22,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct JoCoR {
     /// The noise rate: the part of each batch that is left out in the end.
-    pub rate: Option<f64>,
+    pub rate: Rate,
     /// Over how many epochs that part grows from 0.
     pub ramp: usize,
     /// λ in [0, 1]: how much agreement counts against the labels; 0.9 on MNIST and CIFAR-10, 0.85 on CIFAR-100.
@@ -30,11 +31,17 @@ pub struct JoCoR {
 
 impl Default for JoCoR {
     fn default() -> Self {
-        Self { rate: None, ramp: 10, lambda: 0.9 }
+        Self { rate: Rate::Told, ramp: 10, lambda: 0.9 }
     }
 }
 
 impl JoCoR {
+    pub(super) const MEANINGS: &[(&str, &str)] = &[
+        ("rate", RATE_MEANING),
+        ("ramp", RAMP_MEANING),
+        ("lambda", "how much agreement counts against the labels, in [0, 1]: 0.9 MNIST and CIFAR-10, 0.85 CIFAR-100"),
+    ];
+
     pub(crate) fn check(&self) -> Result<()> {
         within("lambda of jocor", "in [0, 1]", self.lambda, (0.0..=1.0).contains(&self.lambda))
     }
@@ -42,7 +49,7 @@ impl JoCoR {
     pub(crate) fn train<N: Classifier>(&self, run: &mut Run<'_, N>) -> Result<Vec<N>> {
         let (mut first, mut second) = (run.learner("weights")?, run.learner("second weights")?);
         while let Some(epoch) = run.next_epoch() {
-            let forget = forget_rate(self.rate.unwrap_or(0.0), self.ramp, epoch);
+            let forget = forget_rate(self.rate.value(), self.ramp, epoch);
             for batch in run.batches(epoch) {
                 run.begin_step();
                 let logits1 = first.network.logits(batch.inputs.clone()); // [m, K]

@@ -6,6 +6,7 @@
 //! `Σ v l / Σ v`. The mentor is either fixed to a predefined curriculum or learnt from a small trusted part of
 //! the training rows, for which it is known whether the given label is right.
 
+use super::rate::{RATE_MEANING, Rate};
 use super::within;
 use crate::batches::Batch;
 use crate::checkpoint::Checkpoint;
@@ -29,67 +30,60 @@ const HIDDEN: usize = 20;
 const PASSES: usize = 20;
 const RATE: f64 = 0.01;
 
-/// Where the weights come from.
-#[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub enum MentorCurriculum {
-    /// `v = 1 − (loss − percentile) / softness`, cut to [0, 1]; with softness 0 the samples below the percentile.
-    Predefined {
-        /// At least 0.
-        softness: f64,
-    },
-    /// Learnt from this fraction of the training rows, whose truth must be known.
-    Learnt {
-        /// In (0, 1].
-        trusted: f64,
-    },
-}
-
 /// The parameters of MentorNet.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct MentorNet {
-    /// Where the weights come from.
-    pub curriculum: MentorCurriculum,
-    /// The noise rate, if it is known: the percentile is then 1 − rate.
-    pub rate: Option<f64>,
+    /// The noise rate, if it is told: the percentile is then 1 − rate.
+    pub rate: Rate,
     /// The percentile of the losses that the mentor compares with when no rate is known, as a fraction.
     pub percentile: f64,
     /// Epochs at the start in which every sample has weight 1.
+    #[serde(alias = "burn_in")]
     pub burn_in: usize,
+    /// The predefined curriculum: `v = 1 − (loss − percentile) / softness`, cut to [0, 1]; with softness 0 the samples below
+    /// the percentile.
+    pub softness: f64,
+    /// The part of the training rows whose truth must be known, and from which the mentor learns its weights; 0 is the
+    /// predefined curriculum.
+    pub trusted: f64,
 }
 
 impl Default for MentorNet {
     fn default() -> Self {
-        Self { curriculum: MentorCurriculum::Predefined { softness: 0.0 }, rate: None, percentile: 0.75, burn_in: 5 }
+        Self { rate: Rate::Told, percentile: 0.75, burn_in: 5, softness: 0.0, trusted: 0.0 }
     }
 }
 
 impl MentorNet {
+    pub(super) const MEANINGS: &[(&str, &str)] = &[
+        ("rate", RATE_MEANING),
+        ("percentile", "the part of the losses the mentor compares with when no rate is told, in (0, 1]"),
+        ("burn-in", "epochs at the start in which every sample has weight 1"),
+        ("softness", "over which difference of losses weights fall from 1 to 0; 0: at once"),
+        ("trusted", "the part of the rows, of known truth, that the mentor learns from; 0: weights are predefined"),
+    ];
+
     pub(crate) fn check(&self) -> Result<()> {
         let fine = self.percentile > 0.0 && self.percentile <= 1.0;
         within("percentile of mentornet", "a fraction in (0, 1]", self.percentile, fine)?;
-        if let Some(rate) = self.rate {
+        if let Some(rate) = self.rate.given() {
             within("noise rate", "in [0, 1)", rate, (0.0..1.0).contains(&rate))?;
         }
-        match self.curriculum {
-            MentorCurriculum::Predefined { softness } => {
-                within("softness of mentornet", "at least 0", softness, softness >= 0.0 && softness.is_finite())
-            }
-            MentorCurriculum::Learnt { trusted } => {
-                within("trusted of mentornet", "a fraction in (0, 1]", trusted, trusted > 0.0 && trusted <= 1.0)
-            }
-        }
+        let (softness, trusted) = (self.softness, self.trusted);
+        within("trusted of mentornet", "a fraction in [0, 1]", trusted, (0.0..=1.0).contains(&trusted))?;
+        within("softness of mentornet", "at least 0", softness, softness >= 0.0 && softness.is_finite())?;
+        within("softness of a mentor that learns", "0", softness, softness == 0.0 || trusted == 0.0)
     }
 
     pub(crate) fn train<N: Classifier>(&self, run: &mut Run<'_, N>) -> Result<Vec<N>> {
         let mut learner = run.learner("weights")?;
-        let mut mentor = Mentor::new(&self.curriculum, run)?;
+        let mut mentor = Mentor::new(self, run)?;
         let mut moving = match &run.resume {
             Some(checkpoint) => checkpoint.f64s("mentornet/percentile")?.first().copied(),
             None => None,
         };
-        let part = self.rate.map_or(self.percentile, |rate| 1.0 - rate);
+        let part = self.rate.given().map_or(self.percentile, |rate| 1.0 - rate);
         while let Some(epoch) = run.next_epoch() {
             let progress = epoch as f32 / run.plan.epochs as f32;
             for batch in run.batches(epoch) {
@@ -99,7 +93,7 @@ impl MentorNet {
                 let now = percentile(&seen.losses, part);
                 let level = moving.map_or(now, |moving| DECAY * moving + (1.0 - DECAY) * now);
                 moving = Some(level);
-                let weights = mentor.weigh(&batch, &seen.losses, level as f32, progress, &self.curriculum);
+                let weights = mentor.weigh(&batch, &seen.losses, level as f32, progress);
                 let weights = if epoch < self.burn_in { vec![1.0; batch.len()] } else { weights };
                 let kept: Vec<u32> = (0..batch.len() as u32).filter(|&i| weights[i as usize] >= 0.5).collect();
                 run.keep(&batch, &kept);
@@ -136,6 +130,8 @@ fn percentile(losses: &[f32], part: f64) -> f64 {
 /// The weighting network, if it is learnt, and what it learns from in this epoch.
 struct Mentor {
     learner: Option<Learner<Weigher>>,
+    /// How gradually the weights fall, if they are predefined.
+    softness: f32,
     /// For each row, whether its label is right, if it is trusted.
     trusted: Vec<Option<bool>>,
     /// What was seen of trusted rows in this epoch, and whether their labels are right.
@@ -161,23 +157,26 @@ impl Weigher {
 }
 
 impl Mentor {
-    fn new<N: Classifier>(curriculum: &MentorCurriculum, run: &Run<'_, N>) -> Result<Self> {
+    fn new<N: Classifier>(method: &MentorNet, run: &Run<'_, N>) -> Result<Self> {
         let width = 3 + run.train.classes();
         let mut mentor = Self {
             learner: None,
+            softness: method.softness as f32,
             trusted: vec![None; run.train.len()],
             inputs: Vec::new(),
             right: Vec::new(),
             width,
             device: run.device.clone(),
         };
-        let MentorCurriculum::Learnt { trusted } = *curriculum else { return Ok(mentor) };
+        if method.trusted == 0.0 {
+            return Ok(mentor);
+        }
         let Some(clean) = run.train.clean() else {
             let allowed = "the predefined curriculum, unless the truth of some rows is known";
             return Err(tares_core::Error::value("mentornet", allowed, "a learnt one").into());
         };
         let mut rows = stream(run.plan.seed, "trusted").permutation(run.train.len());
-        rows.truncate(((trusted * rows.len() as f64).round() as usize).max(1));
+        rows.truncate(((method.trusted * rows.len() as f64).round() as usize).max(1));
         rows.into_iter().for_each(|row| mentor.trusted[row] = Some(clean[row]));
         let mut weights = Weights::new(run.plan.seed, "mentor", &run.device);
         let weigher = Weigher { hidden: weights.linear(width, HIDDEN), output: weights.linear(HIDDEN, 1) };
@@ -191,19 +190,9 @@ impl Mentor {
     }
 
     /// The weight of every sample of the batch.
-    fn weigh(
-        &mut self,
-        batch: &Batch,
-        losses: &[f32],
-        level: f32,
-        progress: f32,
-        curriculum: &MentorCurriculum,
-    ) -> Vec<f32> {
+    fn weigh(&mut self, batch: &Batch, losses: &[f32], level: f32, progress: f32) -> Vec<f32> {
         let Some(learner) = &self.learner else {
-            let MentorCurriculum::Predefined { softness } = *curriculum else {
-                unreachable!("a learnt one has a learner")
-            };
-            return losses.iter().map(|&loss| predefined(loss - level, softness as f32)).collect();
+            return losses.iter().map(|&loss| predefined(loss - level, self.softness)).collect();
         };
         let mut inputs = vec![0.0; batch.len() * self.width];
         for (position, row) in inputs.chunks_exact_mut(self.width).enumerate() {

@@ -28,6 +28,8 @@ use tares_core::{Dataset, Error, Label, stream};
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rog {
+    /// The authors' own procedure, with nothing to set but the method under it.
+    pub published: bool,
     /// The method that trains the network.
     pub on: Box<Method>,
     /// The part of each class that is kept, in (0, 1].
@@ -44,7 +46,7 @@ pub struct Rog {
 
 impl Default for Rog {
     fn default() -> Self {
-        Self { on: Box::new(Method::Standard), keep: 0.7, rounds: 2, aside: 0.1, shrink: 1.0 }
+        Self { published: false, on: Box::new(Method::Standard), keep: 0.7, rounds: 2, aside: 0.1, shrink: 1.0 }
     }
 }
 
@@ -99,6 +101,15 @@ impl TryFrom<StoredHead> for RogHead {
 }
 
 impl Rog {
+    pub(super) const MEANINGS: &[(&str, &str)] = &[
+        ("published", "exactly the authors' procedure; short: rog:published"),
+        ("keep", "the part of each class that is kept, in (0, 1]"),
+        ("rounds", "how often the closest rows are chosen again"),
+        ("aside", "the part of the training rows set aside to weigh the layers, in (0, 1)"),
+        ("shrink", "this multiple of the mean variance is added to the diagonal of the covariance"),
+        ("on", "the method that trains the network; comes last, with its own parameters"),
+    ];
+
     pub(crate) fn check(&self) -> Result<()> {
         if matches!(*self.on, Method::Rog(_)) {
             return Err(Error::value("method under rog", "one that trains a network", "rog").into());

@@ -2,7 +2,8 @@
 //!
 //! Keeps the ⌊(1 − R(e)) m⌋ smallest cross-entropies; the objective is their mean.
 
-use super::small_loss::smallest;
+use super::rate::{RATE_MEANING, Rate};
+use super::small_loss::{RAMP_MEANING, smallest};
 use crate::error::Result;
 use crate::loss::cross_entropy;
 use crate::network::Classifier;
@@ -15,22 +16,24 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, default)]
 pub struct SelfPaced {
     /// The noise rate: the part of each batch that is left out in the end.
-    pub rate: Option<f64>,
+    pub rate: Rate,
     /// Over how many epochs that part grows from 0.
     pub ramp: usize,
 }
 
 impl Default for SelfPaced {
     fn default() -> Self {
-        Self { rate: None, ramp: 10 }
+        Self { rate: Rate::Told, ramp: 10 }
     }
 }
 
 impl SelfPaced {
+    pub(super) const MEANINGS: &[(&str, &str)] = &[("rate", RATE_MEANING), ("ramp", RAMP_MEANING)];
+
     pub(crate) fn train<N: Classifier>(&self, run: &mut Run<'_, N>) -> Result<Vec<N>> {
         let mut learner = run.learner("weights")?;
         while let Some(epoch) = run.next_epoch() {
-            let forget = forget_rate(self.rate.unwrap_or(0.0), self.ramp, epoch);
+            let forget = forget_rate(self.rate.value(), self.ramp, epoch);
             for batch in run.batches(epoch) {
                 run.begin_step();
                 let logits = learner.network.logits(batch.inputs.clone()); // [m, K]

@@ -1,5 +1,8 @@
 //! The small-loss trick: samples with small losses are likely right.
 
+/// The meaning of `ramp`, the same for all methods that have it.
+pub(super) const RAMP_MEANING: &str = "over how many epochs the part that is left out grows from 0 to the rate";
+
 /// The positions of the `k` smallest losses, ascending; of equal losses the first positions.
 pub(crate) fn smallest(losses: &[f32], k: usize) -> Vec<u32> {
     let mut positions: Vec<u32> = (0..losses.len() as u32).collect();

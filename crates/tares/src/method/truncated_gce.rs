@@ -36,6 +36,13 @@ impl Default for TruncatedGce {
 }
 
 impl TruncatedGce {
+    pub(super) const MEANINGS: &[(&str, &str)] = &[
+        ("q", "how far from cross-entropy, in (0, 1]"),
+        ("k", "the probability below which a label is not believed, in (0, 1)"),
+        ("hold", "the part of the epochs before the first pruning"),
+        ("every", "epochs between prunings"),
+    ];
+
     pub(crate) fn check(&self) -> Result<()> {
         within("q of truncated-gce", "in (0, 1]", self.q, self.q > 0.0 && self.q <= 1.0)?;
         within("k of truncated-gce", "in (0, 1)", self.k, self.k > 0.0 && self.k < 1.0)?;
