@@ -21,7 +21,7 @@ mod write;
 
 pub use error::{DataError, Place, Result};
 pub use format::cifar_n::{HumanLabels, read as read_human_labels};
-pub use format::{arrays, cifar, csv, digits, idx, image as picture, npy, npz, parquet as parquet_file};
+pub use format::{arrays, cifar, csv, digits, idx, npy, npz, parquet};
 pub use image::decode::DEFAULT_SIZE;
 pub use image::{Pictures, open_set};
 pub use io::Input;
@@ -36,7 +36,7 @@ pub use source::locate::{cache_dir, locate, places};
 pub use source::recognise::recognise;
 pub use source::{Builtin, ClassFound, ColumnFound, Format, Found, Origin, Source};
 pub use table::rules::{ColumnRule, MOST_LEVELS, Rule, TableRules};
-pub use write::{Cells, OutTable, TableFormat, cell, suspects as label_tables, write_relabelled};
+pub use write::{Cells, OutTable, TableFormat, cell, suspects, write_relabelled};
 
 /// The README's example, compiled and run.
 #[cfg(doctest)]

@@ -1,36 +1,13 @@
-//! The tiny files of `tests/files`, written by NumPy, pandas, pyarrow and Pillow (`compare/make_tiny_files.py`), through the
-//! one way in and back out again.
+//! Every format is read as it was written: the tiny files of `tests/files` come from NumPy, pandas, pyarrow and Pillow
+//! (`compare/make_tiny_files.py`).
 
+mod reading;
+
+use reading::{file, floats, plain, read, refusal, table_options};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tares_core::{Dataset, Row, Shape};
-use tares_data::{
-    Format, HumanLabels, LoadOptions, Loaded, Reading, inspect, load, load_with, parquet_file::ParquetFile,
-    write_relabelled,
-};
-
-fn file(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/files").join(name)
-}
-
-/// All rows in the training part, numbers as they are.
-fn plain() -> LoadOptions {
-    LoadOptions::default().with(|options| {
-        options.test_fraction = 0.0;
-        options.standardise = false;
-    })
-}
-
-fn read(path: &Path, options: &LoadOptions) -> Loaded {
-    load(path.to_str().unwrap(), options, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn refusal(path: &Path, options: &LoadOptions) -> String {
-    match load(path.to_str().unwrap(), options, &mut |_| {}) {
-        Ok(_) => panic!("{} was read", path.display()),
-        Err(error) => error.to_string(),
-    }
-}
+use tares_data::{Format, HumanLabels, LoadOptions, Reading, inspect, load, load_with, parquet::ParquetFile};
 
 fn bytes(data: &Dataset, index: usize) -> Vec<u8> {
     match data.row(index) {
@@ -39,24 +16,10 @@ fn bytes(data: &Dataset, index: usize) -> Vec<u8> {
     }
 }
 
-fn floats(data: &Dataset, index: usize) -> Vec<f32> {
-    match data.row(index) {
-        Row::Floats(floats) => floats.to_vec(),
-        Row::Bytes(_) => panic!("floats"),
-    }
-}
-
 /// The positions of all values that are not zero.
 fn lit(data: &Dataset) -> Vec<(usize, usize, u8)> {
     let row = |index| bytes(data, index).into_iter().enumerate().map(move |(at, value)| (index, at, value));
     (0..data.len()).flat_map(row).filter(|(_, _, value)| *value > 0).collect()
-}
-
-fn table_options() -> LoadOptions {
-    plain().with(|options| {
-        options.label = Some("species".into());
-        options.id_column = Some("name".into());
-    })
 }
 
 #[test]
@@ -243,119 +206,10 @@ fn new_pictures_take_the_training_size_and_need_no_labels() {
 }
 
 #[test]
-fn every_format_comes_back_with_other_labels_and_nothing_else_changed() {
-    let labels = plain().with(|options| options.labels_file = Some(file("y.npy")));
-    let cases = [
-        ("idx", plain()),
-        ("cifar10.bin", plain()),
-        ("cifar10.bin.gz", plain()),
-        ("cifar100.bin", plain()),
-        ("table.csv", table_options()),
-        ("table.csv.gz", table_options()),
-        ("table.tsv", table_options()),
-        ("table.jsonl", table_options()),
-        ("table-snappy.parquet", table_options()),
-        ("table-zstd.parquet", table_options()),
-        ("table-groups.parquet", table_options()),
-        ("pictures.parquet", plain()),
-        ("x.npy", plain()),
-        ("big-endian.npy", labels),
-        ("arrays.npz", plain()),
-        ("arrays-compressed.npz", plain()),
-    ];
-    for (name, options) in cases {
-        let loaded = read(&file(name), &options);
-        // The next class for every third row.
-        let classes = loaded.train.classes() as u32;
-        let turned = |(index, &label): (usize, &u32)| if index % 3 == 0 { (label + 1) % classes } else { label };
-        let given: Vec<u32> = loaded.train.given().iter().enumerate().map(turned).collect();
-        let data = loaded.train.clone().relabel(given.clone()).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let written = write_relabelled(&loaded, &data, folder.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let path = if file(name).is_dir() { folder.path().to_owned() } else { written[0].clone() };
-        let labels = options.labels_file.as_ref().map(|labels| folder.path().join(labels.file_name().unwrap()));
-        let again = read(&path, &options.with(|options| options.labels_file = labels));
-        assert_eq!(again.train, data, "{name}");
-        assert_eq!(again.reading, loaded.reading, "{name}");
-        assert_eq!(
-            again.test.map(|test| test.given().to_vec()),
-            loaded.test.map(|test| test.given().to_vec()),
-            "{name}"
-        );
-    }
-}
-
-#[test]
-fn the_file_that_is_read_is_never_written_over() {
-    let root = tempfile::tempdir().unwrap();
-    let path = root.path().join("table.csv");
-    fs::copy(file("table.csv"), &path).unwrap();
-    let loaded = read(&path, &table_options());
-    let data = loaded.train.clone().relabel(vec![0; loaded.train.len()]).unwrap();
-    let error = write_relabelled(&loaded, &data, root.path()).unwrap_err().to_string();
-    assert!(error.contains("is the file that is read: write into another folder"), "{error}");
-    assert_eq!(fs::read(&path).unwrap(), fs::read(file("table.csv")).unwrap());
-}
-
-#[test]
 fn a_test_table_can_be_named() {
     let loaded =
         read(&file("table.csv"), &table_options().with(|options| options.test = Some(file("table-zstd.parquet"))));
     assert_eq!(loaded.test.unwrap(), loaded.train);
-}
-
-#[test]
-fn digits_come_back_as_idx() {
-    let digits = load("digits", &LoadOptions::default(), &mut |_| {}).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    write_relabelled(&digits, &digits.train, folder.path()).unwrap();
-    let again = read(folder.path(), &LoadOptions::default());
-    assert_eq!(again.train, digits.train);
-    assert_eq!(again.test, digits.test);
-}
-
-#[test]
-fn a_part_of_the_rows_can_be_relabelled() {
-    let loaded = read(&file("labelled.csv"), &LoadOptions::default());
-    let flipped = loaded.train.given().iter().map(|label| 1 - label).collect();
-    let data = loaded.train.clone().relabel(flipped).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let written = write_relabelled(&loaded, &data, folder.path()).unwrap();
-    let (before, after) = (fs::read_to_string(file("labelled.csv")).unwrap(), fs::read_to_string(&written[0]).unwrap());
-    let changed: Vec<usize> =
-        before.lines().zip(after.lines()).enumerate().filter(|(_, (a, b))| a != b).map(|(line, _)| line - 1).collect();
-    assert_eq!(changed, (0..data.len()).map(|index| data.stored(index)).collect::<Vec<_>>());
-    for (a, b) in before.lines().zip(after.lines()).skip(1) {
-        assert_eq!(a.rsplit_once(',').unwrap().0, b.rsplit_once(',').unwrap().0);
-    }
-}
-
-#[test]
-fn other_columns_of_a_relabelled_parquet_are_the_same_cells() {
-    let loaded = read(&file("table-groups.parquet"), &table_options());
-    let data = loaded.train.clone().relabel(vec![1; loaded.train.len()]).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let written = write_relabelled(&loaded, &data, folder.path()).unwrap();
-    let (before, after) =
-        (ParquetFile::open(file("table-groups.parquet")).unwrap(), ParquetFile::open(&written[0]).unwrap());
-    assert_eq!(before.leaves(), after.leaves());
-    let others: Vec<_> = before.leaves().into_iter().filter(|leaf| leaf.name != "species").collect();
-    let (a, b) = (before.table(&others).unwrap(), after.table(&others).unwrap());
-    assert_eq!(format!("{:?}", a.columns), format!("{:?}", b.columns));
-}
-
-#[test]
-fn a_folder_of_pictures_is_relabelled_beside_itself_never_in_place() {
-    let loaded = read(&file("folder"), &plain());
-    let error = write_relabelled(&loaded, &loaded.train, &file("folder")).unwrap_err().to_string();
-    assert!(error.contains("is the data itself: write into another folder"), "{error}");
-    let place = tempfile::tempdir().unwrap();
-    let out = place.path().join("copy");
-    let written = write_relabelled(&loaded, &loaded.train, &out).unwrap();
-    assert!(written.iter().all(|path| path.starts_with(&out) && path.is_file()));
-    let copy = read(&out, &plain());
-    assert_eq!((copy.train.given(), copy.train.len()), (loaded.train.given(), loaded.train.len()));
-    assert_eq!(copy.found.classes, loaded.found.classes);
 }
 
 #[test]

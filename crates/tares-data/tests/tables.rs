@@ -1,33 +1,12 @@
 //! Tables as people really have them: numbers written in other ways, columns that are no features, odd encodings. Nothing may
 //! change or disappear without a sentence.
 
+mod reading;
+
+use reading::{file, floats, plain, read, refusal};
 use std::fs;
-use std::path::{Path, PathBuf};
-use tares_core::{Dataset, Row};
-use tares_data::{Format, LoadOptions, Loaded, load, load_with, write_relabelled};
-
-fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/files").join(name)
-}
-
-/// All rows in the training part, numbers as they are.
-fn plain() -> LoadOptions {
-    LoadOptions::default().with(|options| {
-        options.test_fraction = 0.0;
-        options.standardise = false;
-    })
-}
-
-fn read(path: &Path, options: &LoadOptions) -> Loaded {
-    load(path.to_str().unwrap(), options, &mut |_| {}).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn refusal(path: &Path, options: &LoadOptions) -> String {
-    match load(path.to_str().unwrap(), options, &mut |_| {}) {
-        Ok(_) => panic!("{} was read", path.display()),
-        Err(error) => error.to_string(),
-    }
-}
+use std::path::PathBuf;
+use tares_data::{Format, Loaded, load_with, write_relabelled};
 
 /// A file in a folder of its own.
 struct Sample {
@@ -46,13 +25,6 @@ fn features(loaded: &Loaded) -> Vec<String> {
     loaded.reading.table.as_ref().unwrap().feature_names()
 }
 
-fn floats(data: &Dataset, index: usize) -> Vec<f32> {
-    match data.row(index) {
-        Row::Floats(floats) => floats.to_vec(),
-        Row::Bytes(_) => panic!("floats"),
-    }
-}
-
 /// The cell of a row.
 type Cell<'a> = &'a dyn Fn(usize) -> String;
 
@@ -68,7 +40,7 @@ fn parquet_numbers_keep_sign_and_size() {
         options.id_column = Some("code".into());
         options.label = Some("species".into());
     });
-    let loaded = read(&fixture("odd-columns.parquet"), &options);
+    let loaded = read(&file("odd-columns.parquet"), &options);
     assert_eq!(features(&loaded), ["u32", "u64", "price", "mass", "day"]);
     let row = floats(&loaded.train, 7);
     assert_eq!(row, [4e9, 9_223_372_036_854_777_856.0, -12.25, -123_456_789_012_345_678_901.5, 7.0]);
@@ -79,7 +51,7 @@ fn parquet_numbers_keep_sign_and_size() {
 #[test]
 fn every_parquet_column_that_is_left_out_is_listed_with_its_reason() {
     let options = plain().with(|options| options.label = Some("species".into()));
-    let found = read(&fixture("odd-columns.parquet"), &options).found;
+    let found = read(&file("odd-columns.parquet"), &options).found;
     let role = |name: &str| found.columns.iter().find(|column| column.name == name).map(|column| column.role.clone());
     assert_eq!(role("tags").as_deref(), Some("left out (holds lists)"));
     assert_eq!(role("embedding").as_deref(), Some("left out (holds lists)"));
@@ -354,7 +326,7 @@ fn new_rows_may_have_some_labels() {
 
 #[test]
 fn a_jpeg_that_is_cut_off_is_refused_like_a_png() {
-    let whole = fs::read(fixture("noise.jpg")).unwrap();
+    let whole = fs::read(file("noise.jpg")).unwrap();
     let folder = tempfile::tempdir().unwrap();
     for class in ["cat", "dog"] {
         fs::create_dir(folder.path().join(class)).unwrap();
