@@ -32,7 +32,7 @@ with tempfile.TemporaryDirectory() as scratch:
         order = np.argsort(own, kind="stable"); hits = np.cumsum(wrong[order]); n = np.arange(1, len(y) + 1)
         curve = 2 * hits / (n + wrong.sum())
         truth = ours["against_truth"]
-        rows.append([os.path.basename(file)[:-4], wrong.mean(), ours["noise_rate"], *ours["noise_rate_band"], peer.mean(), argmax.mean(),
+        rows.append([os.path.basename(file)[:-4], wrong.mean(), ours["noise_rate"], *ours["noise_rate_interval"], peer.mean(), argmax.mean(),
                      truth["f1"] or 0, f1(peer, wrong), f1(argmax, wrong), curve[wrong.sum() - 1] if wrong.any() else 0, curve.max()])
 with open(out, "w", newline="") as file:
     writer = csv.writer(file); writer.writerow(columns)

@@ -61,8 +61,11 @@ try {
   const target = targetInfos.find((t) => t.type === "page");
   session = (await send("Target.attachToTarget", { targetId: target.targetId, flatten: true })).sessionId;
   for (const domain of ["Page", "Runtime", "Log"]) await send(domain + ".enable");
+  // The page's data, with class numbers in place of names.
+  const DATA = `(() => { const data = JSON.parse(document.getElementById('data').textContent); const number = (name) => data.classes.indexOf(name);
+    return { ...data, suspects: data.suspects.map((s) => ({ ...s, given: number(s.given), suggested: number(s.suggested) })) }; })()`;
   await go();
-  const shown = await ask("JSON.parse(document.getElementById('data').textContent).suspects.length");
+  const shown = await ask(`${DATA}.suspects.length`);
   check("at least four suspects are on the page", shown >= 4);
   check("the gallery shows them", await ask("document.querySelectorAll('#gallery li').length") === Math.min(shown, 120));
   check("each has a picture or values, and both labels", await ask(
@@ -70,11 +73,11 @@ try {
   check("pictures are drawn", await ask("[...document.querySelectorAll('#gallery img')].slice(0, 4).every(i => i.naturalWidth > 0)"));
   check("the heat map is drawn", await ask("document.querySelectorAll('.map svg rect').length > 3"));
 
-  const pair = await ask("(() => { const s = JSON.parse(document.getElementById('data').textContent).suspects[0]; return [s.given, s.suggested]; })()");
+  const pair = await ask(`(() => { const s = ${DATA}.suspects[0]; return [s.given, s.suggested]; })()`);
   await ask(`(() => { for (const [id, v] of [['given', ${pair[0]}], ['suggested', ${pair[1]}]]) {
     const e = document.getElementById(id); e.value = v; e.dispatchEvent(new Event('change')); } })()`);
   const filtered = await ask("document.querySelectorAll('#gallery li').length");
-  const wanted = await ask(`JSON.parse(document.getElementById('data').textContent).suspects.filter(s => s.given === ${pair[0]} && s.suggested === ${pair[1]}).length`);
+  const wanted = await ask(`${DATA}.suspects.filter(s => s.given === ${pair[0]} && s.suggested === ${pair[1]}).length`);
   check("the filter by class pair leaves the pair", filtered === Math.min(wanted, 120) && filtered > 0);
   await ask("(() => { for (const id of ['given', 'suggested']) { const e = document.getElementById(id); e.value = ''; e.dispatchEvent(new Event('change')); } })()");
 
@@ -86,7 +89,7 @@ try {
   check("three keys decide three suspects", await decided() === 3);
   await press("o", "KeyO");
   check("O goes to the other classes", await ask("document.activeElement.id === 'other'"));
-  const other = await ask(`(() => { const d = JSON.parse(document.getElementById('data').textContent); const s = d.suspects[3];
+  const other = await ask(`(() => { const d = ${DATA}; const s = d.suspects[3];
     const c = d.classes.findIndex((_, i) => i !== s.given && i !== s.suggested); const e = document.getElementById('other');
     const pick = c < 0 ? s.suggested : c; e.value = pick; e.dispatchEvent(new Event('change')); return pick; })()`);
   check("another class decides the fourth", await decided() === 4);
@@ -106,7 +109,7 @@ try {
   if (existsSync(file)) {
     await sleep(200);
     const lines = readFileSync(file, "utf8").trim().split("\n");
-    const s = await ask("JSON.parse(document.getElementById('data').textContent)");
+    const s = await ask(DATA);
     const expected = [["suggested", 0], ["given", 1]].map(([k, i]) => `${s.suspects[i].index}:${s.classes[s.suspects[i][k]]}`);
     expected.push(`${s.suspects[3].index}:${s.classes[other]}`);
     const told = lines.slice(1).map((line) => { const c = line.split(","); return `${c[0]}:${c[c.length - 1]}`; });

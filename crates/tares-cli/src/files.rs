@@ -1,4 +1,4 @@
-//! Whole files in and out, with failures in the program's words.
+//! Reads and writes whole files, and turns system errors into the program's [`Failure`].
 
 use crate::ui::failure::{Failure, Outcome};
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 pub use tares_data::cell;
 
-/// Writes a file that a reader sees whole or not at all: [`tares_data::write_file`].
+/// Writes a file that nobody ever sees half written, by [`tares_data::write_file`].
 ///
 /// # Errors
-/// The directory cannot be written, or the disk is full; the old file is then still whole.
+/// The directory cannot be written, or the disk is full. An old file of that name is then unchanged.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Outcome<()> {
     Ok(tares_data::write_file(path, |out| out.write_all(bytes))?)
 }
@@ -17,15 +17,15 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Outcome<()> {
 /// Creates a directory and its parents.
 ///
 /// # Errors
-/// It cannot be created, or a file is in the way.
+/// It cannot be created, or a file has its name.
 pub fn create_directory(path: &Path) -> Outcome<()> {
     fs::create_dir_all(path).map_err(|error| Failure::file(path, "create the directory", &error))
 }
 
-/// Removes a file that is no longer needed; it is no error if it never was there.
+/// Removes a file, if it is there.
 ///
 /// # Errors
-/// It is there and cannot be removed.
+/// It cannot be removed.
 pub fn remove(path: &Path) -> Outcome<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Failure::file(path, "remove", &error)),
@@ -33,7 +33,7 @@ pub fn remove(path: &Path) -> Outcome<()> {
     }
 }
 
-/// A text file as a whole.
+/// Reads a text file.
 ///
 /// # Errors
 /// It cannot be read or is not UTF-8.
@@ -41,7 +41,7 @@ pub fn read_text(path: &Path) -> Outcome<String> {
     fs::read_to_string(path).map_err(|error| Failure::file(path, "read", &error))
 }
 
-/// A name as part of a file name: letters, digits, dots, dashes, and what parameters are written with.
+/// Turns a name into part of a file name: only letters, digits, dots, dashes, and the `=` and `,` of parameters.
 pub fn file_name(name: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || ['.', '=', ','].contains(&c);
     let safe: String = name.chars().map(|c| if safe(c) { c } else { '-' }).collect();

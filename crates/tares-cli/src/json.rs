@@ -1,4 +1,4 @@
-//! JSON that people read: a value per line, but the rows of a matrix as lines.
+//! JSON for people: indented, one value per line, but each row of a matrix on one line.
 
 use crate::ui::failure::{Failure, Outcome};
 use serde::Serialize;
@@ -8,7 +8,7 @@ use std::io::{Result, Write};
 /// Indented JSON with a final newline.
 ///
 /// # Errors
-/// A value JSON cannot hold.
+/// A value that JSON cannot hold.
 pub fn to_json(value: &impl Serialize) -> Outcome<Vec<u8>> {
     let mut bytes = Vec::new();
     let layout = Layout { pretty: PrettyFormatter::new(), arrays: 0 };
@@ -19,12 +19,12 @@ pub fn to_json(value: &impl Serialize) -> Outcome<Vec<u8>> {
 
 struct Layout {
     pretty: PrettyFormatter<'static>,
-    /// Arrays that are open.
+    /// How many arrays enclose the current position.
     arrays: usize,
 }
 
 impl Layout {
-    /// Whether an array within an array is open.
+    /// Whether the current position is in a row of a matrix: an array inside an array.
     fn in_row(&self) -> bool {
         self.arrays > 1
     }

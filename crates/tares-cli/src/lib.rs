@@ -1,8 +1,8 @@
-//! The program `tares`: what was typed → what it means → a run on disk → a report.
+//! The program `tares`: from the command line to a run on disk, and from there to a report.
 //!
-//! [`command`] has one file per subcommand; [`run`] trains and leaves a run directory behind, [`record`] is that directory
-//! as plain data; [`judges`] say what they think of labels, [`audit`] finds the wrong ones; [`report`] turns records into tables, pictures and pages, purely. Only
-//! this crate prints, and only through [`ui`].
+//! [`command`] has one file per subcommand. [`run`] trains and writes a run directory; [`record`] is that directory as plain
+//! data. [`judges`] are models trained to judge labels, and [`audit`] finds the wrong labels. [`report`] turns records into
+//! tables, pictures and pages. Of all crates only this one prints, and only through [`ui`].
 
 pub mod audit;
 pub mod command;
@@ -17,7 +17,7 @@ pub mod ui;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Runs the program on the process's arguments. No panic gets past this function.
+/// Runs the program with the arguments of the process. A panic becomes an error message here.
 pub fn main() -> ExitCode {
     ui::panic::remember();
     let outcome = std::panic::catch_unwind(|| {

@@ -1,6 +1,9 @@
 "use strict";
 (() => {
-  const { key, classes, suspects } = JSON.parse(document.getElementById("data").textContent);
+  const { key, classes, suspects: cards } = JSON.parse(document.getElementById("data").textContent);
+  // Class names become class numbers, which filters and decisions compare.
+  const number = new Map(classes.map((name, i) => [name, i]));
+  const suspects = cards.map((card) => ({ ...card, given: number.get(card.given), suggested: number.get(card.suggested) }));
   const at = (id) => document.getElementById(id);
   const memory = "tares-audit-" + key;
   const PAGE = 120;

@@ -69,8 +69,8 @@ fn labels_and_probabilities_give_suspects_and_exit_code_1() {
     let true_rate = summary["against_truth"]["noise_rate"].as_f64().unwrap();
     assert!((rate - true_rate).abs() < 0.01, "{rate} for {true_rate}");
     assert!(summary["against_truth"]["f1"].as_f64().unwrap() > 0.95, "{summary}");
-    let band = summary["noise_rate_band"].as_array().unwrap();
-    assert!(band[0].as_f64().unwrap() <= true_rate && true_rate <= band[1].as_f64().unwrap());
+    let interval = summary["noise_rate_interval"].as_array().unwrap();
+    assert!(interval[0].as_f64().unwrap() <= true_rate && true_rate <= interval[1].as_f64().unwrap());
     for row in summary["transition"].as_array().unwrap() {
         let sum: f64 = row.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).sum();
         assert!((sum - 1.0).abs() < 1e-5);
@@ -143,7 +143,7 @@ fn features_give_a_second_opinion() {
     write_f32(&features, &[3000, 2], &values);
     let ask = ["audit", "--labels", path(&y), "--probs", path(&p), "--out", path(&out), "--truth", path(&t)];
     let (said, _) = tares(&[&ask[..], &["--features", path(&features)]].concat()).ends(1);
-    assert!(said.contains("neighbours  0.") && said.contains("labels of nearest rows"), "{said}");
+    assert!(said.contains("neighbours  0.") && said.contains("labels of nearest neighbours"), "{said}");
     let summary: serde_json::Value = serde_json::from_slice(&fs::read(out.join("summary.json")).unwrap()).unwrap();
     let (rate, truth) = (&summary["neighbours"]["noise_rate"], &summary["against_truth"]["noise_rate"]);
     assert!((rate.as_f64().unwrap() - truth.as_f64().unwrap()).abs() < 0.03, "{rate} for {truth}");
@@ -331,7 +331,7 @@ fn columns_without_names_are_the_classes_in_order_and_that_is_said() {
     let (y, p, ..) = arrays(folder.path());
     let out = folder.path().join("out");
     let (_, said) = tares(&["audit", "--labels", path(&y), "--probs", path(&p), "--out", path(&out)]).ends(1);
-    assert!(said.contains("no names: they are the classes in order"), "{said}");
+    assert!(said.contains("no names, so column i is taken as class i"), "{said}");
 }
 
 #[test]

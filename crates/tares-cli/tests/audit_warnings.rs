@@ -65,6 +65,6 @@ fn a_model_that_knows_too_little_is_said_everywhere() {
         assert!(text.contains(warning), "{text}");
     }
     let summary: serde_json::Value = serde_json::from_slice(&fs::read(out.join("summary.json")).unwrap()).unwrap();
-    let (low, high) = (&summary["noise_rate_band"][0], &summary["noise_rate_band"][1]);
+    let (low, high) = (&summary["noise_rate_interval"][0], &summary["noise_rate_interval"][1]);
     assert!(low.as_f64().unwrap() < high.as_f64().unwrap(), "{summary}");
 }

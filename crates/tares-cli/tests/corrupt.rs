@@ -15,7 +15,7 @@ fn the_realised_rate_and_matrix_are_printed_and_the_truth_is_kept() {
     flowers(place.path(), 300, ["iris", "rose", "tulip"]);
     let out = run(place.path(), "corrupt flowers.csv --label species --noise exact:0.2 --out noisy").success();
     assert!(out.contains("exact:0.2: 60 of 300 labels are wrong (20.00 %)"), "{out}");
-    assert!(out.contains("rows true, columns given"), "{out}");
+    assert!(out.contains("rows are true classes, columns are given labels"), "{out}");
     let noisy = std::fs::read_to_string(place.path().join("noisy/flowers.csv")).unwrap();
     let clean = std::fs::read_to_string(place.path().join("flowers.csv")).unwrap();
     assert_eq!(noisy.lines().next(), clean.lines().next());
@@ -90,6 +90,6 @@ fn data_called_like_the_truth_is_refused_before_anything_is_written() {
     let data = flowers(place.path(), 90, ["iris", "rose", "tulip"]);
     std::fs::rename(data, place.path().join("truth.csv")).unwrap();
     let error = run(place.path(), "corrupt truth.csv --label species --noise exact:0.2 --out noisy").fails(2);
-    assert!(error.contains("truth.csv: is called like the file of true labels"), "{error}");
+    assert!(error.contains("truth.csv: the file of true labels"), "{error}");
     assert!(!place.path().join("noisy").exists());
 }

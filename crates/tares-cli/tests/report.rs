@@ -37,7 +37,7 @@ fn runs_become_a_page_tables_and_pictures() {
 fn a_place_without_runs_says_so() {
     let place = tempfile::tempdir().unwrap();
     let error = tares_in(place.path(), &["report", "."]).fails(2);
-    assert!(error.contains("no run with an epoch here"), "{error}");
+    assert!(error.contains("no run with at least one epoch"), "{error}");
     let error = tares_in(place.path(), &["report", "nowhere"]).fails(2);
     assert!(error.contains("nowhere: no such directory"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! What an audit leaves behind for people and programs: `suspects.csv`, `labels-suggested.csv`, `summary.json`.
+//! The files that an audit writes: `suspects.csv`, `labels-suggested.csv`, `summary.json`.
 
 use crate::files::write_whole;
 use crate::json::to_json;
@@ -11,16 +11,16 @@ use tares_core::audit::Suspect;
 use tares_core::estimate::Caution;
 use tares_core::{Label, Transition, TransitionRow};
 use tares_data::cell::cell;
-use tares_data::label_tables;
+use tares_data::suspects;
 use tares_judges::JudgeScore;
 
-/// Above this many rows the full list of labels is an NPY array: a table of them would be read by nobody.
+/// With more rows than this, all labels are written as an NPY array: nobody reads a table of that length.
 const MOST_TABLE_ROWS: usize = 5_000_000;
 
 /// `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AuditSummary {
-    /// N.
+    /// Number of rows.
     pub rows: usize,
     /// Names of the classes.
     pub classes: Vec<String>,
@@ -28,26 +28,26 @@ pub struct AuditSummary {
     pub method: String,
     /// Where the probabilities came from.
     pub probabilities: String,
-    /// The judges whose probabilities they are, if they were trained for this audit.
+    /// The judges that gave the probabilities, if judges were trained for this audit.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub judges: Vec<JudgeSummary>,
-    /// The estimated part of wrong labels.
+    /// The estimated fraction of wrong labels.
     pub noise_rate: f64,
-    /// Where it lies.
-    pub noise_rate_band: (f64, f64),
-    /// Which classes are mistaken for which: `transition`, or `transition_sparse` with very many classes.
+    /// The interval in which it most likely lies.
+    pub noise_rate_interval: (f64, f64),
+    /// The estimated transition matrix: the key `transition`, or `transition_sparse` with very many classes.
     #[serde(flatten)]
     pub matrix: TransitionRecord,
-    /// Rows listed in `suspects.csv`.
+    /// Number of rows in `suspects.csv`.
     pub suspects: usize,
-    /// Per class: rows given it, suspects among them, rows that should probably have it.
+    /// Counts for each class.
     pub per_class: Vec<ClassSummary>,
-    /// What should be read before the numbers are trusted.
+    /// Reasons not to trust the numbers.
     pub warnings: Vec<String>,
-    /// A sentence for every column of the data that is not used as it stands.
+    /// One sentence for each column that was changed or left out when the data was read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub data_notes: Vec<String>,
-    /// The noise rate by the labels of nearest rows, if features were given.
+    /// The noise rate estimated from nearest neighbours, if features were given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<NeighbourSummary>,
     /// Compared with the truth, if it was given.
@@ -55,24 +55,24 @@ pub struct AuditSummary {
     pub against_truth: Option<AgainstTruth>,
 }
 
-/// The transition matrix in `summary.json`, to six places: more nobody can estimate.
+/// The transition matrix in `summary.json`, rounded to six digits: estimates are less precise than that.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum TransitionRecord {
-    /// All of it, `[true][given]`, up to `MOST_DENSE` classes.
+    /// The whole matrix, `[true][given]`, for up to `MOST_DENSE` classes.
     #[serde(rename = "transition")]
     Dense(Vec<Vec<f64>>),
-    /// With more classes: what is listed, and what every other entry of a row is.
+    /// For more classes: some entries are listed, and all others of a row share one value.
     #[serde(rename = "transition_sparse")]
     Sparse {
-        /// Per true class: every entry of its row that is not listed.
+        /// For each true class, the value of every entry that is not listed.
         others: Vec<f64>,
-        /// `[true, given, entry]`, by true class, then by given label.
+        /// `[true, given, value]`, ordered by true class, then by given label.
         listed: Vec<(Label, Label, f64)>,
     },
 }
 
 impl TransitionRecord {
-    /// The matrix as it is written.
+    /// Rounds the matrix and chooses its form.
     pub fn of(transition: &Transition) -> Self {
         let rounded = |part: f64| (1e6 * part).round() / 1e6;
         if transition.classes() <= MOST_DENSE {
@@ -88,7 +88,7 @@ impl TransitionRecord {
         Self::Sparse { listed: (0..).zip(transition.rows()).flat_map(of_class).collect(), others }
     }
 
-    /// The entries that are written one by one: (true, given, entry).
+    /// The entries that are written one by one: (true, given, value).
     pub fn entries(&self) -> Box<dyn Iterator<Item = (usize, usize, f64)> + '_> {
         match self {
             Self::Dense(rows) => Box::new(
@@ -103,26 +103,26 @@ impl TransitionRecord {
     }
 }
 
-/// Up to this many classes the matrix is written as a whole.
+/// Up to this many classes, the whole matrix is written.
 const MOST_DENSE: usize = 1000;
 
 /// How well a judge predicted given labels that it was not trained on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgeSummary {
-    /// Its name.
+    /// The judge's name.
     pub judge: String,
-    /// The part of given labels that were its first choice.
+    /// The fraction of given labels that it predicted.
     pub agreement: f64,
-    /// Mean of −ln p(given label).
+    /// Log-loss: the mean of −ln p(given label).
     pub log_loss: f64,
     /// Its share in the blend.
     pub weight: f64,
-    /// What its probabilities were flattened (above 1) or sharpened by.
+    /// The temperature of its calibration: above 1 its probabilities were flattened, below 1 sharpened.
     pub temperature: f64,
-    /// What was chosen for it on held-out rows.
+    /// The setting that was chosen for it on held-out rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
-    /// Seconds it took: for the terminal alone, so that the same audit gives the same file.
+    /// Duration in seconds. It is only printed, so that the same audit always writes the same file.
     #[serde(skip)]
     pub seconds: f64,
 }
@@ -141,64 +141,64 @@ impl From<&JudgeScore> for JudgeSummary {
     }
 }
 
-/// One class of an audit.
+/// What an audit counted for one class.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassSummary {
-    /// Its name.
+    /// The name of the class.
     pub class: String,
     /// Rows with this label.
     pub rows: usize,
     /// Suspects among them.
     pub suspects: usize,
-    /// Suspects with another label that should probably have this one.
+    /// Suspects with another label for which this class is suggested.
     pub missing: usize,
 }
 
-/// The noise rate by the labels of nearest rows.
+/// The noise rate, estimated from the labels of each row's nearest neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct NeighbourSummary {
-    /// Rows whose neighbours were looked for.
+    /// Number of rows whose neighbours were compared.
     pub rows: usize,
-    /// The part of wrong labels, if rows side by side are of one class.
+    /// The estimated fraction of wrong labels, assuming that nearest neighbours have the same true class.
     pub noise_rate: f64,
-    /// Where it lies.
-    pub noise_rate_band: (f64, f64),
+    /// The interval in which it most likely lies.
+    pub noise_rate_interval: (f64, f64),
 }
 
-/// How good the suspects were.
+/// How good the audit is, compared with the truth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgainstTruth {
-    /// Labels that really are wrong.
+    /// Number of labels that are wrong according to the truth.
     pub wrong: usize,
-    /// The part of them among all rows.
+    /// The same as a fraction of all rows.
     pub noise_rate: f64,
-    /// Wrong ones among the suspects.
+    /// Of the suspects, the fraction whose label is wrong.
     pub precision: Option<f64>,
-    /// Suspects among the wrong ones.
+    /// Of the wrong labels, the fraction that is suspected.
     pub recall: Option<f64>,
-    /// 2 PR / (P + R).
+    /// The harmonic mean of precision and recall.
     pub f1: Option<f64>,
-    /// How well the score ranks wrong labels below right ones.
+    /// Area under the ROC curve: the probability that a wrong label has a lower score than a right one.
     pub auroc: Option<f64>,
     /// Average precision of the same ranking.
     pub average_precision: Option<f64>,
-    /// Suggestions that are the truth, among the wrong labels found.
+    /// Of the wrong labels that were found, the fraction whose suggestion is the truth.
     pub right_suggestions: Option<f64>,
 }
 
-/// Digits after the point, at least `least`, that show an interval as wide as it is and not as empty.
+/// How many decimals to print, at least `least`, so that the ends of an interval do not look equal.
 pub fn digits_apart(low: f64, high: f64, least: usize) -> usize {
     let apart = |digits: &usize| format!("{low:.digits$}") != format!("{high:.digits$}");
     (least..=12).find(apart).unwrap_or(12)
 }
 
-/// The cautions in words, with the names of the classes.
+/// The cautions as sentences that name the classes.
 pub fn sentences(cautions: &[Caution], names: RowNames<'_>) -> Vec<String> {
     cautions.iter().map(|caution| caution.sentence(|class| plain(&names.class(class as Label)).into_owned())).collect()
 }
 
-/// Writes the label of every row, suspects with their suggestion: `labels-suggested.csv`, or an NPY array when there are
-/// very many rows. Returns the file's name.
+/// Writes a label for every row: the suggestion for suspects, the given label for the others. The file is
+/// `labels-suggested.csv`, or an NPY array if there are very many rows. Returns its name.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -217,7 +217,7 @@ pub fn write_labels(
     let classes: Vec<String> = names.all().iter().map(|name| cell(name)).collect();
     let id = |index: usize| cell(&names.row(index));
     let id: Option<&(dyn Fn(usize) -> String + Sync)> = if names.has_ids() { Some(&id) } else { None };
-    label_tables::write_labels(&directory.join("labels-suggested.csv"), &classes, given, &suggested, id)?;
+    suspects::write_labels(&directory.join("labels-suggested.csv"), &classes, given, &suggested, id)?;
     Ok("labels-suggested.csv")
 }
 

@@ -1,4 +1,4 @@
-//! [`Findings`]: the numbers of an audit, before they are written.
+//! [`Findings`]: the result of an audit, before it is written to files.
 
 use super::files::{AgainstTruth, AuditSummary, ClassSummary, RowNames, TransitionRecord, sentences};
 use crate::ui::failure::Outcome;
@@ -7,17 +7,17 @@ use tares_core::audit::{Audited, Suspect};
 use tares_core::estimate::Detector;
 use tares_core::metric::{Retrieval, auroc, average_precision};
 
-/// The numbers of an audit, before they are written.
+/// The result of an audit.
 #[derive(Clone, Debug)]
 pub struct Findings {
-    /// What `summary.json` holds.
+    /// The content of `summary.json`.
     pub summary: AuditSummary,
     /// The labels that look wrong, worst first.
     pub suspects: Vec<Suspect>,
 }
 
 impl Findings {
-    /// Of an audit by probabilities.
+    /// The result of an audit of probabilities; `origin` says where these came from.
     pub fn of(audited: &Audited, names: RowNames<'_>, method: Detector, origin: String) -> Self {
         let per_class = audited.per_class.iter().enumerate().map(|(class, quality)| ClassSummary {
             class: names.class(class as Label),
@@ -32,7 +32,7 @@ impl Findings {
             probabilities: origin,
             judges: Vec::new(),
             noise_rate: audited.estimate.rate,
-            noise_rate_band: audited.estimate.interval,
+            noise_rate_interval: audited.estimate.interval,
             matrix: TransitionRecord::of(&audited.estimate.transition),
             suspects: audited.suspects.len(),
             per_class: per_class.collect(),
@@ -44,10 +44,10 @@ impl Findings {
         Self { summary, suspects: audited.suspects.clone() }
     }
 
-    /// Compares with the truth. `scores` is the quality of every label.
+    /// Compares the suspects with the truth. `scores` holds the quality of every label; low means suspicious.
     ///
     /// # Errors
-    /// Scores that are not numbers.
+    /// A score is not a number.
     pub fn compare(&mut self, given: &[Label], truth: &[Label], scores: Vec<f64>) -> Outcome<()> {
         let wrong: Vec<bool> = given.iter().zip(truth).map(|(given, truth)| given != truth).collect();
         let positions: Vec<u32> = self.suspects.iter().map(|suspect| suspect.index as u32).collect();

@@ -1,4 +1,4 @@
-//! A second opinion on the noise rate, from a network's features.
+//! A second estimate of the noise rate, from a network's features.
 
 use super::files::NeighbourSummary;
 use crate::ui::failure::{Failure, Outcome};
@@ -7,10 +7,10 @@ use tares_core::estimate::neighbours;
 use tares_core::{Dataset, Label, Shape};
 use tares_data::npy::Stored;
 
-/// The noise rate by the labels of rows that lie side by side.
+/// Estimates the noise rate from the labels of each row's nearest neighbours.
 ///
 /// # Errors
-/// A file that is no array of numbers with a row per label.
+/// The file is not an array of numbers with one row per label.
 pub fn from_features(path: &Path, labels: &[Label], classes: usize) -> Outcome<NeighbourSummary> {
     let stored = Stored::open(path)?;
     let fail = |problem: String| Failure::new(format!("{}: {problem}", path.display()));
@@ -25,7 +25,7 @@ pub fn from_features(path: &Path, labels: &[Label], classes: usize) -> Outcome<N
             stored.rows()
         )));
     }
-    // Only the rows that are compared are read.
+    // Read only the rows that are compared: the file may be larger than memory.
     let chosen: Vec<usize> = (0..stored.rows()).step_by(stored.rows().div_ceil(neighbours::MOST_ROWS).max(1)).collect();
     let mut values = vec![0f32; chosen.len() * stored.columns()];
     for (row, &index) in values.chunks_exact_mut(stored.columns()).zip(&chosen) {
@@ -36,5 +36,5 @@ pub fn from_features(path: &Path, labels: &[Label], classes: usize) -> Outcome<N
     let data = Dataset::new(values, Shape::Flat(stored.columns()), given, names)
         .map_err(|error| Failure::from(error).within(path.display()))?;
     let found = neighbours::from_features(&data)?;
-    Ok(NeighbourSummary { rows: chosen.len(), noise_rate: found.rate, noise_rate_band: found.interval })
+    Ok(NeighbourSummary { rows: chosen.len(), noise_rate: found.rate, noise_rate_interval: found.interval })
 }

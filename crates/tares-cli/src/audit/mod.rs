@@ -1,5 +1,5 @@
-//! Finding wrong labels: probabilities or the history of a finished run ([`run_history`]) become [`findings`], with a second
-//! opinion from a network's features ([`from_features`]); [`mod@print`] is what an audit says, [`files`] what it leaves behind.
+//! Finding wrong labels. Probabilities, or the history of a finished run ([`run_history`]), become [`findings`];
+//! [`from_features`] adds a second estimate of the noise rate. [`mod@print`] prints the result, [`files`] writes it.
 
 pub mod files;
 pub mod findings;

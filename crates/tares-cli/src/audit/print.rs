@@ -1,4 +1,4 @@
-//! What an audit says at the terminal.
+//! What an audit prints.
 
 use super::files::{AuditSummary, NeighbourSummary, digits_apart};
 use crate::ui::failure::Outcome;
@@ -6,10 +6,10 @@ use crate::ui::terminal::{Screen, json_path, plain};
 use std::path::Path;
 use tares_data::probabilities::ClassColumns;
 
-/// Says which columns are which classes, where that was a choice.
+/// Prints how columns of probabilities were matched to classes, unless the file's names leave no doubt.
 pub fn say_columns(columns: &ClassColumns, named: Option<&[String]>, classes: &[String], screen: &Screen) {
     let Some(named) = named else {
-        return screen.note("the columns of the probabilities have no names: they are the classes in order");
+        return screen.note("the columns of the probabilities have no names, so column i is taken as class i");
     };
     let list = |places: &mut dyn Iterator<Item = (usize, &String)>| {
         let shown: Vec<String> =
@@ -19,7 +19,7 @@ pub fn say_columns(columns: &ClassColumns, named: Option<&[String]>, classes: &[
     if !columns.by_name && named != classes {
         let pairs = list(&mut columns.columns.iter().copied().zip(classes));
         let more = if classes.len() > 5 { ", ..." } else { "" };
-        screen.note(format!("no column is named after a class: columns are the classes in order ({pairs}{more})"));
+        screen.note(format!("no column is named after a class, so column i is taken as class i ({pairs}{more})"));
     } else if columns.columns.windows(2).any(|pair| pair[0] > pair[1]) {
         screen.note("columns and classes are in different orders: columns are matched by name");
     }
@@ -29,13 +29,13 @@ pub fn say_columns(columns: &ClassColumns, named: Option<&[String]>, classes: &[
     }
 }
 
-/// A rate and its interval with as many digits as tell the ends apart; the bracket stays open for where it comes from.
+/// A rate and its interval. The closing bracket is missing: the caller first adds how the rate was estimated.
 fn rate_text(rate: f64, (low, high): (f64, f64)) -> String {
     let digits = digits_apart(low, high, 4);
     format!("{rate:.digits$} (between {low:.digits$} and {high:.digits$}")
 }
 
-/// The summary in lines, and where the files are.
+/// Prints the summary and the paths of the files.
 ///
 /// # Errors
 /// Stdout cannot be written.
@@ -55,11 +55,11 @@ pub fn print(summary: &AuditSummary, out: &Path, labels: &str, screen: &Screen) 
             judge.seconds
         ))?;
     }
-    let rate = rate_text(summary.noise_rate, summary.noise_rate_band);
+    let rate = rate_text(summary.noise_rate, summary.noise_rate_interval);
     screen.line(format!("noise rate  {rate}; {})", summary.method))?;
-    if let Some(NeighbourSummary { noise_rate, noise_rate_band, .. }) = summary.neighbours {
-        let rate = rate_text(noise_rate, noise_rate_band);
-        screen.line(format!("neighbours  {rate}; labels of nearest rows)"))?;
+    if let Some(NeighbourSummary { noise_rate, noise_rate_interval, .. }) = summary.neighbours {
+        let rate = rate_text(noise_rate, noise_rate_interval);
+        screen.line(format!("neighbours  {rate}; labels of nearest neighbours)"))?;
     }
     screen.line(format!("suspects    {} ({:.2} %)", summary.suspects, 100.0 * share))?;
     if let Some(truth) = &summary.against_truth {

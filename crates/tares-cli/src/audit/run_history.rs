@@ -1,4 +1,4 @@
-//! A finished run, looked at for wrong labels: the margins of its training history.
+//! Finds wrong labels by the training history of a finished run: a wrong label has low margins.
 
 use crate::audit::files::{AuditSummary, ClassSummary, TransitionRecord};
 use crate::command::source;
@@ -15,10 +15,10 @@ use tares_core::estimate::Caution;
 use tares_core::estimate::margins::from_margins;
 use tares_core::{Dataset, Label, Transition};
 use tares_data::Reading;
-use tares_data::parquet_file::ParquetFile;
+use tares_data::parquet::ParquetFile;
 use tares_data::table::{RawTable, Values};
 
-/// What a run knows about every training row.
+/// What a finished run recorded about every training row.
 #[derive(Debug)]
 pub struct RunHistory {
     path: PathBuf,
@@ -68,10 +68,10 @@ impl RunHistory {
         Ok(read)
     }
 
-    /// The suspects, the summary, and the quality of every label.
+    /// Returns the suspects, the summary, and the quality score of every label.
     ///
     /// # Errors
-    /// Margins that are not finite, or too few of them.
+    /// A margin is not finite, or there are too few rows.
     pub fn judge(&self) -> Outcome<(Vec<Suspect>, AuditSummary, Vec<f64>)> {
         let estimate = from_margins(&self.margins)?;
         let scores = margin_scores(&self.margins)?;
@@ -115,7 +115,7 @@ impl RunHistory {
             probabilities: format!("the margins of {} over training", self.path.display()),
             judges: Vec::new(),
             noise_rate: estimate.rate,
-            noise_rate_band: estimate.interval,
+            noise_rate_interval: estimate.interval,
             matrix: TransitionRecord::of(&Transition::of_counts(self.classes.len(), &counts)?),
             suspects: suspects.len(),
             per_class,
@@ -130,15 +130,18 @@ impl RunHistory {
         Ok((suspects, summary, scores))
     }
 
-    /// The rows themselves, to show them.
+    /// Reads the run's data again, to show the rows.
     ///
     /// # Errors
-    /// The data is no longer where the run found it, or has changed.
+    /// The data cannot be found any more, or has changed.
     pub fn load(&self, screen: &Screen) -> Outcome<(Dataset, Reading)> {
         let spec: Spec = spec_file::read(&self.path.join("spec.toml"))?;
         let loaded = source::load(&spec.source(), &spec.options(), screen)?;
         if loaded.train.len() != self.given.len() || loaded.train.class_names() != self.classes {
-            return Err(Failure::new(format!("{}: has other rows or classes than the run was trained on", spec.data)));
+            return Err(Failure::new(format!(
+                "{}: the rows or classes are no longer those that the run was trained on",
+                spec.data
+            )));
         }
         Ok((loaded.train.relabel(self.given.clone())?, loaded.reading))
     }

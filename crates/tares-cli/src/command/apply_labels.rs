@@ -1,4 +1,4 @@
-//! `tares apply-labels`: reviewed labels back into the data.
+//! `tares apply-labels`: writes reviewed labels into a copy of the data.
 
 use super::Exit;
 use super::source::load;
@@ -15,13 +15,13 @@ use tares_data::write_relabelled;
 /// Put corrected labels into data
 ///
 /// Writes a copy of DATA, in its own format, with the labels of FILE: the export of audit.html, or any table with the
-/// columns `index` and `label`. Rows that FILE does not name keep their labels. Pictures go into the folders of their new
-/// classes; a folder that an earlier run wrote is replaced as a whole.
+/// columns `index` and `label`. Rows that are not in FILE keep their labels. Pictures go into the folders of their new
+/// classes; a folder that this command wrote before is replaced as a whole.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tares apply-labels flowers.csv labels-reviewed.csv --label species --out corrected
   tares apply-labels photos/ labels-reviewed.csv --out photos-corrected
-  tares apply-labels flowers.csv audits/flowers/labels-suggested.csv --out corrected   every suggestion, unseen")]
+  tares apply-labels flowers.csv audits/flowers/labels-suggested.csv --out corrected   all suggestions, without review")]
 pub struct ApplyLabels {
     /// The data that was audited: a path
     data: String,
@@ -30,7 +30,7 @@ pub struct ApplyLabels {
     /// Where to write the corrected data
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Also take labels that leave a class with less than half of its rows
+    /// Accept labels that take more than half of its rows away from a class
     #[arg(long)]
     allow_emptying: bool,
     #[command(flatten)]
@@ -38,10 +38,10 @@ pub struct ApplyLabels {
 }
 
 impl ApplyLabels {
-    /// Applies.
+    /// Writes the data with its new labels.
     ///
     /// # Errors
-    /// A table that does not belong to the data; classes that are not the data's; a directory that cannot be written.
+    /// The table was made for other data or names unknown classes, or the directory cannot be written.
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
         let options = self.reading.options().with(|options| options.test_fraction = 0.0);
         let loaded = load(&self.data, &options, screen)?;
@@ -78,11 +78,13 @@ fn refuse_emptied(before: &Dataset, after: &[Label]) -> Outcome<()> {
     match emptied.is_empty() {
         true => Ok(()),
         false => Err(Failure::new(format!("a class would keep less than half of its rows: {}", emptied.join(", ")))
-            .way_out("look at these rows first: the model may not know the class; --allow-emptying takes the labels all the same")),
+            .way_out(
+                "look at these rows first: the model may not know the class; --allow-emptying accepts the labels",
+            )),
     }
 }
 
-/// Row → new label.
+/// Reads the table: row → new label.
 fn read_changes(path: &Path, data: &Dataset) -> Outcome<HashMap<usize, Label>> {
     let fail = |text: String| Failure::new(format!("{}: {text}", path.display()));
     let mut reader = csv::Reader::from_path(path).map_err(|error| fail(error.to_string()))?;
@@ -93,7 +95,8 @@ fn read_changes(path: &Path, data: &Dataset) -> Outcome<HashMap<usize, Label>> {
         .or_else(|| position("suggested"))
         .ok_or_else(|| fail("no column 'label' or 'suggested'".to_owned()))?;
     let given_at = position("given");
-    // As they are and as tables for people show them; a name as it is counts before another one's guarded form.
+    // Our tables write names like `=cat` as `'=cat` (`guarded`), so accept both forms. Where the guarded form of one class is
+    // the name of another, the name wins: it is inserted later.
     let names = || data.class_names().iter().zip(0..);
     let shown = names().map(|(name, label)| (guarded(name).into_owned(), label));
     let classes: HashMap<String, Label> = shown.chain(names().map(|(name, label)| (name.clone(), label))).collect();
@@ -120,13 +123,13 @@ fn read_changes(path: &Path, data: &Dataset) -> Outcome<HashMap<usize, Label>> {
         }
         let label = class(cell(label_at))?;
         if changes.insert(index, label).is_some_and(|before| before != label) {
-            return Err(place(format!("row {index} comes twice, with different labels")));
+            return Err(place(format!("row {index} is listed twice, with different labels")));
         }
     }
     Ok(changes)
 }
 
-/// `tares apply-labels` as it must be typed to read the data as an audit did.
+/// The `tares apply-labels` command that reads the data as an audit did.
 pub fn command_line(source: &str, reading: &Load) -> String {
     let mut words = vec!["tares apply-labels".to_owned(), quoted_for_shell(source), "labels-reviewed.csv".to_owned()];
     words.extend(reading.arguments().iter().map(|word| quoted_for_shell(word)));
@@ -134,7 +137,7 @@ pub fn command_line(source: &str, reading: &Load) -> String {
     words.join(" ")
 }
 
-/// A word that a shell takes as it stands.
+/// Quotes a word, if necessary, so that a shell does not change it.
 fn quoted_for_shell(word: &str) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+#".contains(c);
     match !word.is_empty() && word.chars().all(safe) && !word.starts_with('#') {

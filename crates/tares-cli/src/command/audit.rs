@@ -1,5 +1,7 @@
 //! `tares audit`: which labels are wrong, how many, and which labels would be right.
 
+mod idle;
+
 use super::Exit;
 use super::apply_labels;
 use super::plan::Training;
@@ -13,8 +15,8 @@ use crate::files::{create_directory, write_whole};
 use crate::judges::folds::{FOLDS, remove_folds};
 use crate::judges::name::JudgeName;
 use crate::judges::panel::{COLUMN_FOLDS, Judges};
-use crate::record::card::look;
-use crate::report::audit_page::{Shown, audit_page};
+use crate::record::Card;
+use crate::report::audit_page::audit_page;
 use crate::run::load::Load;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::judges_bar::{judges_bar, show_judge};
@@ -28,7 +30,7 @@ use tares_core::{Dataset, Fingerprint, Label};
 use tares_data::probabilities::{Agreed, FileRows, ProbabilitySource, agree, in_classes, read_labels, read_truth};
 use tares_data::{LoadOptions, Reading};
 
-/// Folds of judges that are networks: they take longer than others.
+/// Number of folds for judges that are networks: fewer, because they take longer.
 const NETWORK_FOLDS: usize = 4;
 
 /// Find wrong labels
@@ -67,14 +69,14 @@ pub struct Audit {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Continue the interrupted audit in --out: repeat its command with this flag
-    #[arg(long, conflicts_with = "probs")]
+    #[arg(long)]
     resume: bool,
-    /// How wrong labels are found: posterior, confident (as cleanlab), argmax
-    #[arg(long, default_value_t)]
-    method: Detector,
-    /// How suspects are ranked: posterior, self-confidence, normalised-margin, entropy-adjusted, class-adjusted
-    #[arg(long, default_value_t, value_name = "SCORE")]
-    rank: Score,
+    /// How wrong labels are found: posterior, confident (as cleanlab), argmax [default: posterior]
+    #[arg(long)]
+    method: Option<Detector>,
+    /// How suspects are ranked: posterior, self-confidence, normalised-margin, entropy-adjusted, class-adjusted [default: posterior]
+    #[arg(long, value_name = "SCORE")]
+    rank: Option<Score>,
     /// Divide every row of --probs by its sum
     #[arg(long)]
     normalise: bool,
@@ -84,13 +86,13 @@ pub struct Audit {
     /// How many suspects the page shows
     #[arg(long, default_value_t = 1000, value_name = "N")]
     gallery: usize,
-    /// Without --probs: who judges the labels, as in linear,trees,mlp [default: linear,trees for tables, a network for pictures]
+    /// The models that judge the labels, as in linear,trees,mlp [default: linear,trees for tables, a network for pictures]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     judges: Vec<JudgeName>,
-    /// Without --probs: folds; each judge is trained on all but one [default: 5, networks 4]
+    /// How many folds; each judge is trained on all but one of them [default: 5, networks 4]
     #[arg(long, value_name = "K")]
     folds: Option<usize>,
-    /// Without --probs: how networks among the judges are trained [default: gce]
+    /// The method that trains networks among the judges [default: gce]
     #[arg(long, value_name = "METHOD")]
     train_method: Option<Method>,
     #[command(flatten)]
@@ -119,9 +121,10 @@ impl Audit {
     /// Labels or probabilities that cannot be read or don't fit each other; a directory that cannot be written.
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
         let out = self.out.clone().unwrap_or_else(|| self.default_out());
+        self.refuse_idle_options()?;
         let (mut report, rows) = match (&self.probs, &self.data) {
             (Some(path), _) => self.of_probabilities(path, screen)?,
-            (None, Some(place)) if Path::new(place).join("manifest.json").is_file() => self.of_run(place, screen)?,
+            (None, Some(place)) if self.is_of_run() => self.of_run(place, screen)?,
             (None, Some(source)) => self.of_data(source, &out.join(FOLDS), screen)?,
             (None, None) => return Err(Failure::new("name data, a run, or --probs with --labels")),
         };
@@ -138,9 +141,9 @@ impl Audit {
         };
         let page = || {
             write_summary(&out.join("summary.json"), &report.summary)?;
-            let shown = rows.shown(&report.suspects, self.gallery)?;
+            let cards = rows.cards(&report.suspects, self.gallery)?;
             let key = key(&rows.given, &report.suspects);
-            let page = audit_page(&report.summary, &shown, rows.apply.as_deref(), &key)?;
+            let page = audit_page(&report.summary, &cards, rows.apply.as_deref(), &key)?;
             write_whole(&out.join("audit.html"), page.as_bytes())
         };
         let (page, labels) = rayon::join(page, tables);
@@ -150,6 +153,11 @@ impl Audit {
         remove_folds(&out.join(FOLDS))?;
         print(&report.summary, &out, labels, screen)?;
         Ok(if report.suspects.is_empty() || self.exit_zero { Exit::Fine } else { Exit::Findings })
+    }
+
+    /// Whether the data that was named is a run directory.
+    fn is_of_run(&self) -> bool {
+        self.probs.is_none() && self.data.as_ref().is_some_and(|place| Path::new(place).join("manifest.json").is_file())
     }
 
     fn default_out(&self) -> PathBuf {
@@ -215,10 +223,10 @@ impl Audit {
         Ok((findings, rows))
     }
 
-    /// The judges that were asked for, or those that fit the data. Options of networks ask for a network.
+    /// The judges that were typed, or those that suit the data. Options of networks add a network.
     fn who(&self, data: &Dataset) -> Outcome<Judges> {
         let network = self.training.network.clone().unwrap_or_else(|| Network::suggest(data.shape()));
-        let typed = self.train_method.is_some() || self.training.is_typed();
+        let typed = self.train_method.is_some() || self.training.is_for_networks();
         let names = match self.judges.is_empty() {
             false if typed && !self.judges.iter().any(JudgeName::is_network) => {
                 return Err(Failure::new("options of networks were given, but no judge is a network")
@@ -246,11 +254,6 @@ impl Audit {
     }
 
     fn of_run(&self, place: &str, screen: &Screen) -> Outcome<(Findings, Rows)> {
-        if self.resume {
-            return Err(Failure::new(format!(
-                "{place}: --resume continues an audit of data, but this is a finished run"
-            )));
-        }
         let history = RunHistory::read(Path::new(place))?;
         let (suspects, summary, scores) = history.judge()?;
         let data = match history.load(screen) {
@@ -306,13 +309,14 @@ impl Audit {
     fn audit<P: Probabilities>(&self, probs: &P, rows: &Rows, origin: String, screen: &Screen) -> Outcome<Findings> {
         let bars = screen.bars();
         let bar = work_bar(&bars, "auditing");
-        let audited = audit_ranked(probs, &rows.given, self.method, self.rank);
+        let (method, rank) = (self.method.unwrap_or_default(), self.rank.unwrap_or_default());
+        let audited = audit_ranked(probs, &rows.given, method, rank);
         bar.finish_and_clear();
         let audited = audited?;
         let names = rows.names(probs.classes());
-        let mut report = Findings::of(&audited, names, self.method, origin);
+        let mut report = Findings::of(&audited, names, method, origin);
         if let Some(truth) = &rows.truth {
-            report.compare(&rows.given, truth, audited.scores(probs, &rows.given, self.rank)?)?;
+            report.compare(&rows.given, truth, audited.scores(probs, &rows.given, rank)?)?;
         }
         Ok(report)
     }
@@ -343,28 +347,10 @@ impl Rows {
         RowNames { data: self.data.as_ref().map(|(data, _)| data), listed: &self.classes, classes }
     }
 
-    fn shown(&self, suspects: &[Suspect], most: usize) -> Outcome<Vec<Shown>> {
-        let names = self.names(0);
-        suspects
-            .iter()
-            .take(most)
-            .map(|suspect| {
-                let (picture, values) = match &self.data {
-                    Some((data, reading)) => look(data, suspect.index, reading)?,
-                    None => (None, Vec::new()),
-                };
-                Ok(Shown {
-                    index: suspect.index,
-                    id: names.row(suspect.index),
-                    given: suspect.given,
-                    suggested: suspect.suggested,
-                    score: suspect.score,
-                    reason: names.reason(suspect),
-                    picture,
-                    values,
-                })
-            })
-            .collect()
+    /// The first suspects. Without the truth: who reviews a label should not see it.
+    fn cards(&self, suspects: &[Suspect], most: usize) -> Outcome<Vec<Card>> {
+        let (names, reading) = (self.names(self.classes.len()), self.data.as_ref().map(|(_, reading)| reading));
+        suspects.iter().take(most).map(|suspect| Card::of(suspect, names, None, reading)).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! `tares corrupt`: right labels → wrong ones, with the truth beside them.
+//! `tares corrupt`: makes labels wrong on purpose, and writes the truth beside them.
 
 use super::Exit;
 use super::source::load;
@@ -13,32 +13,32 @@ use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Realised};
 use tares_data::{Format, Loaded, OutTable};
 
-/// The file of true labels.
+/// The name of the file of true labels.
 const TRUTH: &str = "truth.csv";
 
 /// Put noise into labels
 ///
-/// Writes the training part in its own format, with wrong labels, and truth.csv: what every label was before.
+/// Writes the training rows with wrong labels, in the format of the data, and truth.csv with the original labels.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tares corrupt mnist --noise pair:0.35 --out noisy
   tares corrupt flowers.csv --label species --noise symmetric:0.2 --out noisy --seed 7
   tares corrupt cifar-10 --noise open-set:cifar-100:0.4 --out noisy
 
-Kinds of noise:
-  symmetric:RATE        another class, all equally likely
-  pair:RATE             the next class
-  uniform-all:RATE      redrawn over all classes, the right one included
-  exact:RATE            exactly this part of all rows
-  exact-per-class:RATE  exactly this part of every class
-  instance:RATE         depending on the sample itself
-  matrix:FILE           a CSV of probabilities, one line per true class
-  open-set:DATA:RATE    pictures replaced by pictures of other data
-  semantic:NETWORK      labels of a network trained on a tenth of the data")]
+What happens to a label:
+  symmetric:RATE        becomes one of the other classes, all equally likely
+  pair:RATE             becomes the next class
+  uniform-all:RATE      is redrawn from all classes, the right one included
+  exact:RATE            as symmetric, for exactly this fraction of all rows
+  exact-per-class:RATE  as symmetric, for exactly this fraction of every class
+  instance:RATE         is changed with a probability that depends on the row itself
+  matrix:FILE           is drawn from a transition matrix: a CSV file, one line per true class
+  open-set:DATA:RATE    stays, but the picture is replaced by one of other data
+  semantic:NETWORK      is predicted by a network trained on a tenth of the data")]
 pub struct Corrupt {
     /// A built-in name or a path
     data: String,
-    /// The noise
+    /// The kind of noise
     #[arg(long, value_name = "KIND:RATE")]
     noise: LabelNoise,
     /// The directory to write to
@@ -62,7 +62,7 @@ impl Corrupt {
         if let Some(file) = loaded.origin.files().iter().find(|file| file.file_name().is_some_and(|name| name == TRUTH))
         {
             let problem =
-                format!("{}: is called like the file of true labels that would be written beside it", file.display());
+                format!("{}: the file of true labels, which is written beside it, has the same name", file.display());
             return Err(Failure::new(problem).way_out(format!("give the data another name than {TRUTH}")));
         }
         let noisy = self.noise.corrupt(&loaded.train, self.seed, &options)?;
@@ -90,7 +90,8 @@ impl Corrupt {
     }
 }
 
-/// The data in its own format; where the labels are the folders, or the pictures are new, in a format that can hold it.
+/// Writes the data with its noisy labels in its own format. For class folders, writes a table of the labels instead of
+/// copying every picture.
 fn write(loaded: &Loaded, noisy: &Dataset, out: &Path) -> Outcome<Vec<PathBuf>> {
     match loaded.found.format {
         Format::Folder | Format::TinyImageNet => {
@@ -106,7 +107,7 @@ fn write(loaded: &Loaded, noisy: &Dataset, out: &Path) -> Outcome<Vec<PathBuf>> 
     }
 }
 
-/// index, id, given, truth, foreign: by name.
+/// The table of true labels, with class names.
 fn truth_table(noisy: &Dataset) -> Outcome<OutTable> {
     let truth = noisy.truth().ok_or_else(|| Failure::new("the truth of corrupted data must be known, got none"))?;
     let name = |label: &u32| noisy.class_names()[*label as usize].clone();
@@ -131,13 +132,13 @@ fn print(record: &NoiseRecord, noisy: &Dataset, screen: &Screen) -> Outcome<()> 
         100.0 * record.realised
     ))?;
     if realised.foreign > 0 {
-        screen.line(format!("{} rows belong to no class", realised.foreign))?;
+        screen.line(format!("{} rows now belong to none of the classes", realised.foreign))?;
     }
     let classes = noisy.classes();
     if classes > 20 {
         return screen.line(format!("(the {classes} x {classes} matrix is in the JSON output: --json)"));
     }
-    screen.line("in %, rows true, columns given:")?;
+    screen.line("in %; rows are true classes, columns are given labels:")?;
     let names: Vec<String> = noisy.class_names().iter().map(|name| plain(name).chars().take(12).collect()).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(5);
     let head: Vec<String> = names.iter().map(|name| format!("{name:>width$}")).collect();

@@ -1,4 +1,4 @@
-//! `tares data`: what there is, what was found, and downloads.
+//! `tares data`: lists the built-in data sets, inspects data, downloads data sets.
 
 use super::Exit;
 use super::source::{progress_text, read, reading_failure};
@@ -24,11 +24,11 @@ pub struct Data {
 enum Action {
     /// List the built-in data sets and where they are
     List {
-        /// Where built-in data sets are looked for first
+        /// Where to look for built-in data sets first
         #[arg(long, value_name = "DIR")]
         data_dir: Option<PathBuf>,
     },
-    /// Say what is found in DATA: format, rows, classes, columns
+    /// Show how DATA is read: format, rows, classes, columns
     Inspect {
         /// A built-in name or a path
         data: String,
@@ -46,7 +46,7 @@ enum Action {
 }
 
 impl Data {
-    /// Lists, inspects or downloads.
+    /// Runs the chosen action.
     ///
     /// # Errors
     /// The data cannot be read or downloaded.

@@ -1,4 +1,4 @@
-//! `tares demo`: see it work, with no data, no network and no options.
+//! `tares demo`: trains and compares methods on built-in data; needs no files, no internet and no options.
 
 use super::Exit;
 use crate::record::Card;
@@ -30,7 +30,7 @@ use tares_data::LoadOptions;
   tares demo --noise pair:0.35
   tares demo --methods standard,cl,npcl,jocor --epochs 30")]
 pub struct Demo {
-    /// The noise put into the labels
+    /// The noise to put into the labels
     #[arg(long, value_name = "KIND:RATE", default_value = "symmetric:0.5")]
     noise: LabelNoise,
     /// The methods to compare
@@ -39,19 +39,19 @@ pub struct Demo {
     /// Passes over the data
     #[arg(long, default_value_t = 60)]
     epochs: usize,
-    /// The seed of everything random
+    /// The seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where the runs and the report go
+    /// Where to write the runs and the report
     #[arg(long, value_name = "DIR", default_value = "tares-demo")]
     out: PathBuf,
 }
 
 impl Demo {
-    /// Trains, compares, draws and reports.
+    /// Trains the methods, prints tables and suspects, and writes the report.
     ///
     /// # Errors
-    /// A value outside its domain, or a directory that cannot be written.
+    /// A value is not allowed, or the directory cannot be written.
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
         let experiment = Experiment {
             version: VERSION,
@@ -91,12 +91,12 @@ impl Demo {
     }
 }
 
-/// The run whose suspects are shown: NPCL's, or the last one's.
+/// The run whose suspects are printed: that of NPCL, or else the last one.
 fn most_trusted(records: &[RunRecord]) -> Option<&RunRecord> {
     records.iter().find(|record| record.manifest.method.starts_with("npcl")).or_else(|| records.last())
 }
 
-/// Ten digits in rows of five or fewer, two characters per pixel, with their labels below.
+/// Draws ten digits with their labels, at most five side by side, with two characters per pixel.
 fn draw(cards: &[Card], screen: &Screen) -> String {
     let cell = 18;
     let per_row = (screen.width.saturating_sub(2) / cell).clamp(1, 5);
@@ -123,7 +123,7 @@ fn draw(cards: &[Card], screen: &Screen) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-/// One pixel: a shade of grey, or a character as dark as the pixel is light.
+/// One pixel: a shade of grey, or without colours a character that is denser for brighter pixels.
 fn dot(pixel: u8, color: bool) -> String {
     if color {
         return format!("\x1b[48;5;{}m  \x1b[0m", 232 + u16::from(pixel) * 23 / 255);
@@ -131,7 +131,7 @@ fn dot(pixel: u8, color: bool) -> String {
     [" ", "░", "▒", "▓", "█"][usize::from(pixel) * 5 / 256].repeat(2)
 }
 
-/// The pixels of a grey card and their width.
+/// The pixels and the width of a card's picture, if it is grey.
 fn pixels(card: &Card) -> Option<(Vec<u8>, usize)> {
     let bytes = STANDARD.decode(card.picture.as_ref()?).ok()?;
     let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().ok()?;

@@ -33,7 +33,7 @@ impl Man {
         create_directory(&directory)?;
         write_whole(&directory.join("tares.1"), &page(&program)?)?;
         for command in program.get_subcommands().filter(|command| command.get_name() != "help") {
-            // Clap keeps names for ever; the program ends right after.
+            // Clap wants a name that lives as long as the program; leaking it is fine, because the program ends right after.
             let name: &'static str = format!("tares-{}", command.get_name()).leak();
             write_whole(&directory.join(format!("{name}.1")), &page(&command.clone().name(name))?)?;
         }

@@ -1,4 +1,4 @@
-//! What can be typed. One file per subcommand: its arguments, its help with examples, and what it does.
+//! The command line. One file per subcommand: its arguments, its help with examples, and what it does.
 
 pub mod apply_labels;
 pub mod audit;
@@ -21,7 +21,7 @@ use clap::{Parser, Subcommand};
 
 /// Learn from labels that are partly wrong.
 ///
-/// tares trains classifiers that stay right when many of their labels are wrong, and tells which labels those are.
+/// tares trains classifiers that stay accurate when many training labels are wrong, and finds the wrong labels.
 #[derive(Debug, Parser)]
 #[command(
     name = "tares",
@@ -68,19 +68,19 @@ enum Command {
     Man(man::Man),
 }
 
-/// How a command that did its work ends.
+/// The exit code of a command that succeeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Nothing to report.
     Fine = 0,
-    /// Something was found that needs a person.
+    /// Something was found that a person should look at.
     Findings = 1,
 }
 
-/// Runs what was typed.
+/// Runs the command that was typed.
 ///
 /// # Errors
-/// Whatever stopped the command.
+/// The command failed.
 pub fn run(cli: Cli) -> Outcome<Exit> {
     let screen = Screen::new(cli.json, cli.quiet);
     match cli.command {

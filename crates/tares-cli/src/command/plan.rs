@@ -62,34 +62,31 @@ pub enum AugmentName {
 }
 
 impl Training {
+    /// The options that were typed.
+    pub fn typed(&self) -> Vec<&'static str> {
+        let options = [
+            ("--network", self.network.is_some()),
+            ("--epochs", self.epochs.is_some()),
+            ("--batch", self.batch.is_some()),
+            ("--seed", self.seed.is_some()),
+            ("--optimiser", self.optimiser.is_some()),
+            ("--learning-rate", self.learning_rate.is_some()),
+            ("--weight-decay", self.weight_decay.is_some()),
+            ("--augment", self.augment.is_some()),
+            ("--standardise", self.standardise),
+            ("--device", self.device.is_some()),
+        ];
+        options.into_iter().filter(|(_, typed)| *typed).map(|(name, _)| name).collect()
+    }
+
     /// The name of the device to train on.
     pub fn device(&self) -> &str {
         self.device.as_deref().unwrap_or("cpu")
     }
 
-    /// Whether anything was typed that only networks have.
-    pub fn is_typed(&self) -> bool {
-        let Self {
-            network,
-            epochs,
-            batch,
-            seed: _,
-            optimiser,
-            learning_rate,
-            weight_decay,
-            augment,
-            standardise,
-            device,
-        } = self;
-        network.is_some()
-            || epochs.is_some()
-            || batch.is_some()
-            || optimiser.is_some()
-            || learning_rate.is_some()
-            || weight_decay.is_some()
-            || augment.is_some()
-            || device.is_some()
-            || *standardise
+    /// Whether an option was typed that only networks use. Every judge uses the seed.
+    pub fn is_for_networks(&self) -> bool {
+        self.typed().iter().any(|name| *name != "--seed")
     }
 
     /// Replaces the plan's settings by those that were typed.

@@ -1,4 +1,4 @@
-//! `tares predict`: a run and new data → classes and probabilities.
+//! `tares predict`: classes and probabilities of new data, from a trained run.
 
 use super::Exit;
 use super::source::{reading_failure, say_notes};
@@ -16,18 +16,18 @@ use tares_data::{LoadOptions, OutTable, TableFormat, load_with, npy, write_file}
 /// New rows are read and prepared exactly like the training rows. If they have labels, the accuracy is printed.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tares predict runs/flowers-npcl new.csv                      to the terminal
-  tares predict runs/flowers-npcl new.csv --out answers.csv    or .parquet
+  tares predict runs/flowers-npcl new.csv                      prints a table
+  tares predict runs/flowers-npcl new.csv --out answers.csv    writes it; .parquet works too
   tares predict runs/photos new-photos/ --out p.npy            probabilities only, rows x classes")]
 pub struct Predict {
     /// A directory that `tares train` wrote
     run: PathBuf,
     /// A built-in name or a path
     data: String,
-    /// The file to write: .csv, .parquet or .npy; stdout as CSV without it
+    /// The file to write: .csv, .parquet or .npy [default: CSV on stdout]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Where built-in data sets are looked for first
+    /// Where to look for built-in data sets first
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
     /// Labels in a file of their own, for features in an NPY file
@@ -36,13 +36,13 @@ pub struct Predict {
     /// Leave out files that cannot be read instead of failing
     #[arg(long)]
     skip_unreadable: bool,
-    /// Where to compute
+    /// The device to compute on
     #[arg(long, default_value = "cpu")]
     device: String,
 }
 
 impl Predict {
-    /// Predicts.
+    /// Predicts, and prints or writes the table.
     ///
     /// # Errors
     /// The run has no model, the data cannot be read or has another shape, or the output cannot be written.
@@ -80,7 +80,7 @@ impl Predict {
             (None, _) if screen.json => {}
             (None, _) => {
                 let mut bytes = Vec::new();
-                // For eyes: what could steer a terminal is made visible. A file has the names as they are.
+                // For the terminal, control characters in names are made visible. Files contain the names unchanged.
                 let visible = |name: &str| plain(name).into_owned();
                 let table = table(&rows.data, &model.classes, &predicted, &probabilities, visible)?;
                 table.write_csv(&mut bytes, true)?;
@@ -105,7 +105,7 @@ impl Predict {
     }
 }
 
-/// id, predicted class, and one column of probabilities per class. `shown` is what becomes of names.
+/// A table of ids, predicted classes, and a column of probabilities per class. `shown` is applied to all names.
 fn table(
     data: &Dataset,
     classes: &[String],

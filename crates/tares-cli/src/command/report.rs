@@ -1,4 +1,4 @@
-//! `tares report`: runs → tables, pictures and a page.
+//! `tares report`: makes tables, pictures and a page from runs.
 
 use super::Exit;
 use crate::record::RunRecord;
@@ -21,7 +21,7 @@ pub struct Report {
     /// Run directories, or directories that contain them
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// Where to write; default: a directory `report` in the first RUN
+    /// Where to write [default: the directory `report` in the first RUN]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// The page's title
@@ -46,10 +46,10 @@ impl Report {
     }
 }
 
-/// The runs in and below the given directories that have at least one epoch, in the order of their paths.
+/// Reads the runs in and below the given directories that have at least one epoch, ordered by path.
 ///
 /// # Errors
-/// There is none, or one is damaged.
+/// There is no such run, or one is damaged.
 pub fn read_runs(places: &[PathBuf]) -> Outcome<Vec<RunRecord>> {
     let mut found = Vec::new();
     for place in places {
@@ -66,7 +66,7 @@ pub fn read_runs(places: &[PathBuf]) -> Outcome<Vec<RunRecord>> {
     runs.retain(|run| !run.epochs.is_empty());
     if runs.is_empty() {
         let names: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
-        return Err(Failure::new(format!("{}: no run with an epoch here", names.join(", ")))
+        return Err(Failure::new(format!("{}: found no run with at least one epoch", names.join(", ")))
             .way_out("name a directory that `tares train` or `tares compare` wrote"));
     }
     Ok(told_apart(runs))

@@ -1,18 +1,23 @@
 //! [`Card`]: one suspect for people to look at, with its picture or its values.
 
+use super::suspects::RowNames;
 use crate::ui::failure::{Failure, Outcome};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
-use tares_core::{Dataset, Row, Shape};
+use tares_core::audit::Suspect;
+use tares_core::{Dataset, Label, Row, Shape};
 use tares_data::{Reading, Rule};
 
 /// The longer side of a picture in a gallery, in pixels.
 const LONGEST: usize = 96;
 
-/// One sample.
+/// One suspect, as a run's report and an audit's page show it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Card {
+    /// Row of the data, counted from 0.
+    #[serde(default)] // absent in runs written before 0.1
+    pub index: usize,
     /// Row id or file path.
     pub id: String,
     /// The label it came with.
@@ -24,6 +29,9 @@ pub struct Card {
     pub truth: Option<String>,
     /// Quality of the given label: small is suspicious.
     pub score: f64,
+    /// Why the label is suspected, in one sentence.
+    #[serde(default)] // absent in runs written before 0.1
+    pub reason: String,
     /// A PNG file in base64, for pictures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<String>,
@@ -32,12 +40,41 @@ pub struct Card {
     pub values: Vec<(String, String)>,
 }
 
+impl Card {
+    /// The card of a suspect, with its picture or values if the data is known.
+    ///
+    /// # Errors
+    /// A picture that cannot be encoded.
+    pub fn of(
+        suspect: &Suspect,
+        names: RowNames<'_>,
+        truth: Option<&[Label]>,
+        reading: Option<&Reading>,
+    ) -> Outcome<Self> {
+        let (picture, values) = match (names.data, reading) {
+            (Some(data), Some(reading)) => look(data, suspect.index, reading)?,
+            _ => (None, Vec::new()),
+        };
+        Ok(Self {
+            index: suspect.index,
+            id: names.row(suspect.index),
+            given: names.class(suspect.given),
+            suggested: names.class(suspect.suggested),
+            truth: truth.map(|truth| names.class(truth[suspect.index])),
+            score: suspect.score,
+            reason: names.reason(suspect),
+            picture,
+            values,
+        })
+    }
+}
+
 /// What is shown of a row: its picture (a PNG file in base64), or its columns and values.
 ///
 /// # Errors
 /// A picture that cannot be encoded.
 #[allow(clippy::type_complexity)]
-pub fn look(train: &Dataset, index: usize, reading: &Reading) -> Outcome<(Option<String>, Vec<(String, String)>)> {
+fn look(train: &Dataset, index: usize, reading: &Reading) -> Outcome<(Option<String>, Vec<(String, String)>)> {
     Ok(match train.shape() {
         Shape::Image { channels, height, width } => {
             let (pixels, height, width) = shrunk(&pixels(train.row(index)), channels, height, width);
@@ -48,7 +85,7 @@ pub fn look(train: &Dataset, index: usize, reading: &Reading) -> Outcome<(Option
 }
 
 /// A row's pixels as bytes. Floats are scaled so that the smallest becomes 0 and the largest 255.
-pub fn pixels(row: Row<'_>) -> Vec<u8> {
+fn pixels(row: Row<'_>) -> Vec<u8> {
     match row {
         Row::Bytes(bytes) => bytes.to_vec(),
         Row::Floats(values) => {
@@ -82,7 +119,7 @@ fn shrunk(pixels: &[u8], channels: usize, height: usize, width: usize) -> (Vec<u
 }
 
 /// A table row as columns and values of the user's file: undoes the standardising and the one-hot coding.
-pub fn row_values(row: Row<'_>, reading: &Reading) -> Vec<(String, String)> {
+fn row_values(row: Row<'_>, reading: &Reading) -> Vec<(String, String)> {
     let features: Vec<f32> = match row {
         Row::Bytes(bytes) => bytes.iter().map(|&byte| f32::from(byte)).collect(),
         Row::Floats(values) => values.to_vec(),

@@ -63,11 +63,13 @@ pub fn made_up(method: &str, noise: &str, rate: f64, seed: u64, level: f64) -> R
         }),
     };
     let card = |index: usize| Card {
+        index,
         id: format!("row {index}"),
         given: "cat".into(),
         suggested: "<b>cow</b>".into(),
         truth: Some("dog".into()),
         score: short(0.01 * index as f64),
+        reason: "in-sample: kept 0 of 12 times; mean margin -1.00".into(),
         picture: None,
         values: vec![("<i>width</i>".into(), "1.5".into())],
     };

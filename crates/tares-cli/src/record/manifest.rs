@@ -263,6 +263,17 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_written_before_0_1_keeps_its_interval() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("manifest.json");
+        let text = serde_json::to_string(&made_up("npcl", "symmetric", 0.5, 1, 0.9).manifest).unwrap();
+        let old = text.replace("\"interval\":null", "\"band\":[0.4,0.6]");
+        assert_ne!(old, text);
+        std::fs::write(&path, old).unwrap();
+        assert_eq!(Manifest::read(&path).unwrap().rate.unwrap().interval, Some((0.4, 0.6)));
+    }
+
+    #[test]
     fn matrices_that_are_not_square_are_refused() {
         assert!(said("[[90,8,2],", "[").contains("confusion must be 3 x 3, a row per class"));
         assert!(said("[50,25,25]", "[50,25]").contains("noise matrix must be 3 x 3"));

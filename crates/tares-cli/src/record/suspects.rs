@@ -7,7 +7,6 @@ use std::path::Path;
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::{Dataset, Label};
 use tares_data::cell::{cell, guarded, push_line};
-use tares_data::label_tables;
 
 /// The names of rows and classes, as people see them.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +61,7 @@ pub fn write_suspects(path: &Path, names: RowNames<'_>, suspects: &[Suspect]) ->
     // The fast parallel writer needs class names without quoting or escaping, and reasons that come from probabilities.
     let simple = classes.iter().all(|name| cell(name) == *name && plain(name) == *name);
     if simple && suspects.iter().all(|suspect| matches!(suspect.evidence, Evidence::Probabilities { .. })) {
-        return Ok(label_tables::write_suspects(path, &classes, suspects, id)?);
+        return Ok(tares_data::suspects::write_suspects(path, &classes, suspects, id)?);
     }
     let mut text = String::new();
     push_line(&mut text, ["index", "id", "given", "suggested", "score", "reason"]);

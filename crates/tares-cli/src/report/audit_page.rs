@@ -1,47 +1,25 @@
-//! `audit.html`: the suspects to look at and to decide on, with the keyboard if one likes, and what is known about the noise.
+//! `audit.html`: a page on which people review the suspects one by one, and read what is known about the noise.
 //!
-//! One file. Decisions are kept in the browser and leave it as a CSV file for `tares apply-labels`.
+//! It is one file. The browser stores the decisions and exports them as a CSV file for `tares apply-labels`.
 
 use super::heat_map::{HeatMap, describe};
 use super::page::{document, render};
 use crate::audit::files::{AuditSummary, TransitionRecord, digits_apart};
+use crate::record::Card;
 use crate::ui::failure::{Failure, Outcome};
 use minijinja::context;
 use minijinja::value::Value;
-use serde::Serialize;
 
-/// What the rows and columns of the matrix are.
+/// The labels of the matrix's rows and columns.
 const ROWS: &str = "true class";
 const COLUMNS: &str = "given label";
 
-/// One suspect on the page.
-#[derive(Clone, Debug, Serialize)]
-pub struct Shown {
-    /// Row of the data.
-    pub index: usize,
-    /// Row id or file path.
-    pub id: String,
-    /// Number of the given class.
-    pub given: u32,
-    /// Number of the suggested class.
-    pub suggested: u32,
-    /// Quality of the given label.
-    pub score: f64,
-    /// Why, in words.
-    pub reason: String,
-    /// A PNG file in base64.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub picture: Option<String>,
-    /// Column and value.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub values: Vec<(String, String)>,
-}
-
-/// The page of an audit. `key` tells audits apart in the browser's memory; `apply` is the command that puts reviewed labels back.
+/// The page of an audit. `apply` is the command that writes reviewed labels into the data; `key` is the name under which the
+/// browser stores the decisions.
 ///
 /// # Errors
 /// The template is broken or the heat map cannot be drawn.
-pub fn audit_page(summary: &AuditSummary, shown: &[Shown], apply: Option<&str>, key: &str) -> Outcome<String> {
+pub fn audit_page(summary: &AuditSummary, cards: &[Card], apply: Option<&str>, key: &str) -> Outcome<String> {
     let words = describe(ROWS, COLUMNS, &summary.classes, summary.matrix.entries());
     let drawn = match &summary.matrix {
         TransitionRecord::Dense(values) if values.len() <= HeatMap::MOST_CLASSES => {
@@ -73,11 +51,11 @@ pub fn audit_page(summary: &AuditSummary, shown: &[Shown], apply: Option<&str>, 
             }
         })
         .collect();
-    let (low, high) = summary.noise_rate_band;
+    let (low, high) = summary.noise_rate_interval;
     let digits = digits_apart(100.0 * low, 100.0 * high, 1);
     let wide_percent = |value: f64| format!("{:.digits$}", 100.0 * value);
-    let data = serde_json::json!({ "key": key, "classes": summary.classes, "suspects": shown });
-    // Inside a script element only `<` could end it.
+    let data = serde_json::json!({ "key": key, "classes": summary.classes, "suspects": cards });
+    // In a script element, `<` is the only character that could end the script.
     let data = serde_json::to_string(&data).map_err(Failure::new)?.replace('<', "\\u003c");
     let body = render(
         "audit.html",
@@ -85,7 +63,7 @@ pub fn audit_page(summary: &AuditSummary, shown: &[Shown], apply: Option<&str>, 
         context! {
             rows => summary.rows,
             suspects => summary.suspects,
-            shown => shown.len(),
+            shown => cards.len(),
             rate => wide_percent(summary.noise_rate),
             low => wide_percent(low),
             high => wide_percent(high),

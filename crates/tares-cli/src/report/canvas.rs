@@ -1,6 +1,6 @@
-//! What every picture shares: colours, type, and a drawing that goes to SVG (for pages) or PNG (for documents).
+//! What all pictures share: colours, fonts, and the output as SVG (for pages) or PNG (for documents).
 //!
-//! SVG keeps the ink colours below as attributes; the page's style sheet maps them to its own for dark mode.
+//! SVG files contain the colours below as attributes; in dark mode the page's style sheet replaces them.
 
 use crate::record::card::encode_png;
 use crate::ui::failure::{Failure, Outcome};
@@ -15,12 +15,12 @@ pub const INK: RGBColor = RGBColor(0x1f, 0x29, 0x33);
 pub const SOFT: RGBColor = RGBColor(0x5b, 0x67, 0x73);
 /// Grid lines.
 pub const GRID: RGBColor = RGBColor(0xe3, 0xe7, 0xeb);
-/// The colour of full heat.
+/// The colour of a heat map's largest values.
 pub const HEAT: RGBColor = RGBColor(0x2b, 0x6c, 0xb0);
-/// Text on full heat.
+/// Text on that colour.
 pub const ON_HEAT: RGBColor = RGBColor(0xfe, 0xfe, 0xfe);
 
-/// The colours of series, distinguishable also for colour-blind readers, on light and dark ground.
+/// The colours of curves. Colour-blind readers can tell them apart too, on a light and on a dark background.
 pub const SERIES: [RGBColor; 8] = [
     RGBColor(0x2b, 0x7b, 0xc4),
     RGBColor(0xdb, 0x7b, 0x2b),
@@ -32,28 +32,28 @@ pub const SERIES: [RGBColor; 8] = [
     RGBColor(0x84, 0x8c, 0x95),
 ];
 
-/// A picture's size in pixels and the size of its type.
+/// The size of a picture and of its text, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Size {
-    /// Columns.
+    /// Width of the picture.
     pub width: u32,
-    /// Rows.
+    /// Height of the picture.
     pub height: u32,
-    /// Height of the type.
+    /// Font size.
     pub type_size: u32,
 }
 
 impl Size {
-    /// The same picture with `factor` times the pixels.
+    /// The same picture, `factor` times as wide and high.
     #[must_use]
     pub fn times(self, factor: u32) -> Self {
         Self { width: self.width * factor, height: self.height * factor, type_size: self.type_size * factor }
     }
 }
 
-/// What can be drawn on any backend.
+/// A picture that any backend of plotters can draw.
 pub trait Drawing {
-    /// Draws the picture; `scale` is how many pixels a line of width 1 takes.
+    /// Draws the picture; `scale` is the width in pixels of a line of width 1.
     ///
     /// # Errors
     /// The backend cannot draw.
@@ -62,7 +62,7 @@ pub trait Drawing {
         B::ErrorType: 'static;
 }
 
-/// The picture as an `<svg>` element of its natural width (a page may shrink or stretch it), with a title and a text alternative for screen readers.
+/// The picture as an `<svg>` element that a page can scale, with a title and a description for screen readers.
 ///
 /// # Errors
 /// A picture that cannot be drawn.
@@ -74,7 +74,7 @@ pub fn svg(drawing: &impl Drawing, size: Size, title: &str, description: &str) -
         drawing.draw(&area, size, 1).map_err(Failure::new)?;
         area.present().map_err(Failure::new)?;
     }
-    // Plotters writes a fixed size and no alternative; a page needs the opposite.
+    // Replace the opening tag: plotters writes a fixed size and no text for screen readers.
     let body = text.split_once('>').map_or("", |(_, body)| body);
     let (title, description) = (super::escape::html(title), super::escape::html(description));
     Ok(format!(
@@ -87,7 +87,7 @@ pub fn svg(drawing: &impl Drawing, size: Size, title: &str, description: &str) -
     ))
 }
 
-/// The picture as the bytes of a PNG file on white, twice as fine as its nominal size.
+/// The picture as the bytes of a PNG file, on white, with twice the pixels of `size` in each direction.
 ///
 /// # Errors
 /// A picture that cannot be drawn.
@@ -104,17 +104,17 @@ pub fn png(drawing: &impl Drawing, size: Size) -> Outcome<Vec<u8>> {
     encode_png(&pixels, fine.width, fine.height, png::ColorType::Rgb)
 }
 
-/// Type of the given size.
+/// The font in the given size.
 pub fn font(size: u32) -> FontDesc<'static> {
     FontDesc::new(FontFamily::SansSerif, f64::from(size), FontStyle::Normal)
 }
 
-/// PNG needs a font of our own: the machine may have none.
+/// Registers the font in the program, which PNG output needs: the machine may have no fonts.
 fn fonts() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let font = include_bytes!("../../assets/roboto-subset.ttf");
-        // It fails only on a damaged font, and the golden tests would show that.
+        // Registering fails only if the font is damaged, and then the golden tests fail.
         let _ = register_font("sans-serif", FontStyle::Normal, font);
     });
 }

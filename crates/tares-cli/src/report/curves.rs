@@ -1,4 +1,4 @@
-//! Curves over epochs: the mean over seeds as a line, one standard deviation around it as a shade.
+//! Curves over epochs: a line for the mean over seeds, a shaded area for one standard deviation around it.
 
 use super::canvas::{self, Drawing, GRID, INK, SERIES, SOFT, Size, font};
 use super::table::Cell;
@@ -12,13 +12,13 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 pub struct Curves {
     /// What the picture shows.
     pub title: String,
-    /// What the values are.
+    /// What the y axis shows.
     pub y_label: String,
     /// One curve per method.
     pub series: Vec<Series>,
 }
 
-/// One curve: at each epoch (counted from 1) a mean and its deviation.
+/// One curve: for each epoch (counted from 1) a mean and a standard deviation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// Its name in the legend.
@@ -28,7 +28,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// The curve of several runs; an epoch that only some of them reached averages those.
+    /// The curve of several runs. An epoch that only some of them reached is averaged over those.
     pub fn over(name: impl Into<String>, runs: &[Vec<Option<f64>>]) -> Self {
         let length = runs.iter().map(Vec::len).max().unwrap_or(0);
         let points = (0..length).filter_map(|epoch| {
@@ -41,9 +41,9 @@ impl Series {
 }
 
 impl Curves {
-    /// For a page on a desk.
+    /// For wide screens.
     pub const WIDE: Size = Size { width: 860, height: 400, type_size: 17 };
-    /// For a page on a phone.
+    /// For phones.
     pub const NARROW: Size = Size { width: 380, height: 330, type_size: 16 };
 
     /// True if there is nothing to draw.
@@ -67,7 +67,7 @@ impl Curves {
         canvas::png(self, Self::WIDE)
     }
 
-    /// The picture in words: where each curve begins and ends.
+    /// The picture in words, for screen readers: where each curve begins and ends.
     pub fn description(&self) -> String {
         let ends = self.series.iter().filter_map(|series| {
             let ((_, first, _), (epoch, last, _)) = (series.points.first()?, series.points.last()?);
@@ -76,7 +76,7 @@ impl Curves {
         format!("{} over epochs. {}.", self.y_label, ends.collect::<Vec<_>>().join("; "))
     }
 
-    /// The part of 0..1 that the curves use, widened to whole tenths.
+    /// The range of the y axis: the smallest range of whole tenths that holds all curves.
     fn y_range(&self) -> (f64, f64) {
         let values = || self.series.iter().flat_map(|series| series.points.iter());
         let low = values().map(|(_, mean, std)| mean - std).fold(f64::MAX, f64::min);
@@ -98,7 +98,7 @@ impl Drawing for Curves {
         let words = |error: DrawingAreaErrorKind<B::ErrorType>| error.to_string();
         let em = size.type_size as i32;
         let text = |color: &RGBColor| font(size.type_size).color(color);
-        // The legend stands above the chart, wrapped, so that it never hides a curve.
+        // The legend is drawn above the chart, so that it never hides a curve. It wraps.
         let mut pen = (em * 7 / 2, em);
         for (series, color) in self.series.iter().zip(SERIES.iter().cycle()) {
             let (wide, _) = area.estimate_text_size(&series.name, &text(&INK)).map_err(words)?;

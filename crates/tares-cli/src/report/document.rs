@@ -1,4 +1,4 @@
-//! The frame that every page of the program shares: style, policy, and text that is escaped wherever it stands.
+//! The frame that all pages share: style sheet, security policy, and templates that escape all text.
 
 use super::escape;
 use crate::ui::failure::{Failure, Outcome};
@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 /// The style sheet of every page.
 pub const STYLE: &str = include_str!("../../templates/style.css");
 
-/// A whole HTML document around a body that is already HTML. Its policy lets the page load nothing and run nothing but
-/// `script`.
+/// A whole HTML document around `body`, which is already HTML. Its security policy forbids loading anything, and running
+/// anything but `script`.
 ///
 /// # Errors
 /// The template is broken.
@@ -33,22 +33,22 @@ pub fn document(title: &str, body: &str, more_style: &str, script: &str) -> Outc
     )
 }
 
-/// The Content Security Policy: this very style and this very script, told by their hashes, and pictures inside the page.
-/// Markup that should ever slip into a page (from a file name, a class) can neither load nor run anything.
+/// The Content Security Policy: it allows this style and this script, identified by their hashes, and pictures inside the
+/// page. Should markup from a file name or a class ever get into a page, it can neither load nor run anything.
 fn policy(style: &str, script: &str) -> String {
     let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     let scripts = if script.is_empty() { String::new() } else { format!("; script-src {}", hash(script)) };
     format!("default-src 'none'; img-src data:; style-src {}{scripts}", hash(style))
 }
 
-/// Fills a template whose values are escaped unless marked safe.
+/// Fills a template; values are escaped unless they are marked safe.
 ///
 /// # Errors
 /// The template is broken, or a value is missing.
 pub fn render(name: &str, template: &str, values: Value) -> Outcome<String> {
     let mut templates = Environment::new();
     templates.set_undefined_behavior(minijinja::UndefinedBehavior::Strict);
-    // Our own escape also makes control characters visible.
+    // Our own escaping, because it also makes control characters visible.
     templates.set_formatter(|out, state, value| {
         if value.is_safe() || value.as_str().is_none() {
             return minijinja::escape_formatter(out, state, value);
@@ -63,7 +63,7 @@ pub fn render(name: &str, template: &str, values: Value) -> Outcome<String> {
 mod tests {
     use super::*;
 
-    /// The text between two marks.
+    /// The text between `from` and `to`.
     fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
         text.split_once(from).and_then(|(_, rest)| rest.split_once(to)).map_or("", |(inside, _)| inside)
     }

@@ -1,4 +1,4 @@
-//! Class names, file names and cells are data, wherever they are shown. (Cells of CSV files: [`crate::files::cell`].)
+//! Escapes class names, file names and cells for HTML, LaTeX and Markdown. ([`crate::files::cell`] does it for CSV.)
 
 use crate::ui::terminal::plain;
 
@@ -40,7 +40,7 @@ pub fn latex(text: &str) -> String {
     safe
 }
 
-/// Text for a cell of a Markdown table; HTML in it stays text.
+/// Text for a cell of a Markdown table; HTML in it is escaped too.
 pub fn markdown(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in plain(text).chars() {

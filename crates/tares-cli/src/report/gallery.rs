@@ -1,9 +1,9 @@
-//! Samples to look at: the picture or the values, the label it was given and the one that fits better.
+//! The suspects of a report: each with its picture or values, its given label and the suggested one.
 
 use super::escape::html;
 use crate::record::card::Card;
 
-/// The cards as a list of figures. The first pictures load at once, the others when they are scrolled to.
+/// The cards as an HTML list of figures.
 pub fn cards(cards: &[Card]) -> String {
     let mut text = String::from("<ul class=\"gallery\">\n");
     for card in cards {

@@ -1,4 +1,4 @@
-//! A matrix of fractions as a heat map: rows are true classes, columns what was given, predicted or suggested instead.
+//! [`HeatMap`]: a matrix of fractions as a picture. Rows are true classes, columns are given or predicted ones.
 
 use super::canvas::{self, Drawing, GRID, HEAT, INK, ON_HEAT, SOFT, Size, font};
 use crate::ui::failure::Outcome;
@@ -6,7 +6,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// A matrix with names. Rows are expected to sum to 1 (an empty class: all zero).
+/// A matrix with names. Each row sums to 1, or is all zero for a class without rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatMap {
     /// What the matrix is.
@@ -22,15 +22,15 @@ pub struct HeatMap {
 }
 
 impl HeatMap {
-    /// A matrix of more classes has cells nobody can see; its words name the largest.
+    /// With more classes the cells would be too small to see; the description names the largest ones instead.
     pub const MOST_CLASSES: usize = 120;
 
-    /// Whether it is worth drawing.
+    /// Whether its cells are large enough to be seen.
     pub fn is_visible(&self) -> bool {
         self.classes.len() <= Self::MOST_CLASSES
     }
 
-    /// Counts as fractions of their row.
+    /// Turns counts into fractions of their row.
     pub fn from_counts(
         title: impl Into<String>,
         row_label: impl Into<String>,
@@ -51,10 +51,10 @@ impl HeatMap {
         }
     }
 
-    /// The size that gives every cell room, within reason.
+    /// The picture's size: cells of 4 to 44 pixels, and room for the names.
     pub fn size(&self) -> Size {
         let cell = (420 / self.classes.len().max(1)).clamp(4, 44) as u32;
-        // Few classes get larger cells, so that the heading above them fits.
+        // With few classes, cells are larger still, so that the heading above them fits.
         let side = (cell * self.classes.len() as u32).max(8 * self.heading().chars().count() as u32);
         let labels = if self.shows_names() { self.name_width() } else { 12 };
         Size { width: labels + 34 + side, height: 34 + labels.min(120) + side, type_size: 16 }
@@ -76,7 +76,7 @@ impl HeatMap {
         canvas::png(self, self.size())
     }
 
-    /// The picture in words: the mean diagonal and the largest confusions.
+    /// The picture in words, for screen readers: the mean of the diagonal and the largest confusions.
     pub fn description(&self) -> String {
         let row =
             |(i, row): (usize, &Vec<f64>)| row.iter().enumerate().map(|(j, &value)| (i, j, value)).collect::<Vec<_>>();
@@ -91,14 +91,14 @@ impl HeatMap {
         self.classes.len() <= 40
     }
 
-    /// Room for the longest name, by the average width of a letter.
+    /// Room for the longest name, in pixels, assuming that a letter is 8 pixels wide.
     fn name_width(&self) -> u32 {
         let longest = self.classes.iter().map(|name| shortened(name).chars().count()).max().unwrap_or(1);
         14 + 8 * longest as u32
     }
 }
 
-/// A matrix in words, from its entries (row, column, fraction); those left out count as nothing.
+/// Describes a matrix, given its entries (row, column, fraction); entries that are left out count as 0.
 pub fn describe(
     row_label: &str,
     column_label: &str,
@@ -106,7 +106,7 @@ pub fn describe(
     entries: impl Iterator<Item = (usize, usize, f64)>,
 ) -> String {
     let mut diagonal = 0.0;
-    // The three largest, of equal ones the first: there may be millions of cells.
+    // Keep only the three largest, and of equal ones the first: there may be millions of entries.
     let mut most: Vec<(f64, usize, usize)> = Vec::new();
     for (i, j, value) in entries {
         if i == j {
@@ -143,7 +143,7 @@ impl Drawing for HeatMap {
                 let value = if value.is_finite() { value.clamp(0.0, 1.0) } else { 0.0 };
                 let gap = i32::from(cell > 10 * scale) * scale;
                 let far = (corner.0 + cell - gap, corner.1 + cell - gap);
-                // The root brings out the small fractions that matter off the diagonal.
+                // The square root makes small fractions visible, which matter off the diagonal.
                 let heat = HEAT.mix(0.04 + 0.92 * value.sqrt());
                 area.draw(&Rectangle::new([corner, far], heat.filled())).map_err(words)?;
                 if cell >= 26 * scale && value >= 0.005 {
@@ -181,7 +181,7 @@ impl Drawing for HeatMap {
     }
 }
 
-/// A name short enough for the margin.
+/// A name of at most 16 characters.
 fn shortened(name: &str) -> String {
     if name.chars().count() <= 16 { name.to_owned() } else { name.chars().take(15).chain(['…']).collect() }
 }
@@ -190,7 +190,7 @@ fn shortened(name: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A picture of two classes stretched to the width of the page has letters as large as its cells.
+    /// It used to be stretched to the width of the page, with letters as large as the cells.
     #[test]
     fn a_map_of_two_classes_is_a_small_picture_with_type_of_the_usual_size() {
         let classes = ["negative".to_owned(), "positive".to_owned()];

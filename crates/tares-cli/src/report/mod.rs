@@ -1,5 +1,5 @@
 //! Reports are pure functions of records: the same records give the same bytes. Nothing here trains, reads data or
-//! knows Burn; [`write_all`] is the only function that touches files.
+//! uses Burn; only [`write_all`] and [`write_tables`] write files.
 
 pub mod audit_page;
 pub mod curves;
@@ -21,7 +21,7 @@ use page::QUANTITIES;
 use std::path::Path;
 use summary::Summary;
 
-/// Writes the page, the tables and the pictures of some runs into a directory; gives back one row per run.
+/// Writes the page, the tables and the pictures of some runs into a directory; returns one row per run.
 ///
 /// # Errors
 /// The directory cannot be written, or a picture cannot be drawn.
@@ -93,7 +93,7 @@ mod tests {
         runs
     }
 
-    /// Compares with a file in `tests/golden/`; `TARES_BLESS=1 cargo test` writes it anew, to be read in the diff.
+    /// Compares with a file in `tests/golden/`. `TARES_BLESS=1 cargo test` overwrites the file; review the diff then.
     fn golden(name: &str, actual: &str) {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
         if std::env::var_os("TARES_BLESS").is_some() {

@@ -1,5 +1,5 @@
-//! The report of runs as a page: one HTML file with everything inside, readable on a phone, in the dark and by a screen
-//! reader. [`document`] is its frame.
+//! The report of runs: one HTML file with everything inside, made for phones, dark mode and screen readers too.
+//! [`document`] is its frame.
 
 use super::curves::{Curves, Series};
 use super::gallery;
@@ -17,7 +17,7 @@ pub use super::document::{STYLE, document, render};
 /// The report of some runs, as one HTML file.
 ///
 /// # Errors
-/// There is no run with an epoch, or a picture cannot be drawn.
+/// A picture cannot be drawn.
 pub fn page(title: &str, runs: &[RunRecord]) -> Outcome<String> {
     let rows: Vec<Summary> = runs.iter().filter_map(Summary::of).collect();
     let body = render(
@@ -39,9 +39,9 @@ pub fn page(title: &str, runs: &[RunRecord]) -> Outcome<String> {
     document(title, &body, "", "")
 }
 
-/// A quantity of an epoch that is drawn over epochs.
+/// A quantity that is drawn as a curve over epochs.
 pub struct Quantity {
-    /// Its name in file names.
+    /// The name of its picture files.
     pub file: &'static str,
     /// Its heading.
     pub title: &'static str,
@@ -51,7 +51,7 @@ pub struct Quantity {
     pub value: fn(&EpochRecord) -> Option<f64>,
 }
 
-/// What is drawn over epochs, in the order of the page.
+/// All such quantities, in the order of the page.
 pub const QUANTITIES: [Quantity; 3] = [
     Quantity {
         file: "test-accuracy",
@@ -62,18 +62,18 @@ pub const QUANTITIES: [Quantity; 3] = [
     Quantity {
         file: "label-precision",
         title: "Label precision",
-        note: "Of the samples a method trained on, the part whose label is right.",
+        note: "Of the samples that a method trained on, the fraction whose label is right.",
         value: |epoch| epoch.label_precision,
     },
     Quantity {
         file: "kept",
         title: "Kept samples",
-        note: "The part of the training samples that carried gradient.",
+        note: "The fraction of training samples that the method trained on.",
         value: |epoch| Some(epoch.kept_fraction),
     },
 ];
 
-/// One picture per noise: its name, and a curve per method.
+/// For each noise, its name and a picture with a curve per method.
 pub fn curves(runs: &[RunRecord], quantity: &Quantity) -> Vec<(String, Curves)> {
     let noises = in_order(runs.iter().map(noise_name));
     let picture = |noise: String| {
@@ -95,12 +95,12 @@ pub fn curves(runs: &[RunRecord], quantity: &Quantity) -> Vec<(String, Curves)> 
     noises.into_iter().map(picture).filter(|(_, curves)| !curves.is_empty()).collect()
 }
 
-/// The accuracy of the network on which a run's head stands, if a head answers.
+/// The accuracy of the network itself, for a run in which a head on its features predicts (RoG).
 fn network_under_a_head(run: &RunRecord) -> Option<f64> {
     run.manifest.result.as_ref()?.network_accuracy_last10
 }
 
-/// `symmetric:0.5`, or that nothing was put in.
+/// The noise as it was typed, `symmetric:0.5`, or "labels as given".
 pub fn noise_name(run: &RunRecord) -> String {
     match &run.manifest.noise {
         Some(noise) => noise.name.clone(),
@@ -108,7 +108,7 @@ pub fn noise_name(run: &RunRecord) -> String {
     }
 }
 
-/// The first run of every method and noise: matrices and galleries of all seeds would tell the same five times.
+/// The first run of every method and noise. Matrices and galleries of the other seeds would look the same.
 pub fn representatives(runs: &[RunRecord]) -> Vec<&RunRecord> {
     let mut seen = Vec::new();
     runs.iter()
@@ -121,7 +121,7 @@ pub fn representatives(runs: &[RunRecord]) -> Vec<&RunRecord> {
         .collect()
 }
 
-/// Confusion on the test part, and the noise that was put in: what is drawn of a run.
+/// The matrices of a run: the confusion on test rows, and the noise that was put in.
 pub fn matrices(run: &RunRecord) -> Vec<(&'static str, HeatMap)> {
     let classes = &run.manifest.data.classes;
     let mut maps = Vec::new();
@@ -162,7 +162,7 @@ fn tables(rows: &[Summary]) -> Vec<Value> {
     tables.iter().map(|table| table_value(table, true)).collect()
 }
 
-/// `marked`: whether the best of each column is shown.
+/// A table for the template; `marked` says whether the best of each column is highlighted.
 fn table_value(table: &ReportTable, marked: bool) -> Value {
     let cells = |r: usize, cells: &[Option<Cell>]| -> Vec<Option<Value>> {
         let shown = |(c, cell): (usize, &Option<Cell>)| {
@@ -182,7 +182,7 @@ fn table_value(table: &ReportTable, marked: bool) -> Value {
     context! { title => &table.title, corner => &table.corner, columns => &table.columns, rows => rows }
 }
 
-/// That accuracies on noisy test labels are too low, and what they are on true ones, method by method.
+/// Says that accuracies on noisy test labels are too low, and what each method's accuracy on true labels is.
 pub fn noisy_test_note(runs: &[RunRecord]) -> Option<String> {
     let shown = representatives(runs);
     let found: Vec<_> =
@@ -193,7 +193,7 @@ pub fn noisy_test_note(runs: &[RunRecord]) -> Option<String> {
         several => {
             let percent = |value: f64| format!("{:.1} %", 100.0 * value);
             let one = |(run, found): &(&&RunRecord, &TrueAccuracyRecord)| match found.warning {
-                Some(_) => format!("{} cannot be told", plain(&run.manifest.method)),
+                Some(_) => format!("{} cannot be estimated", plain(&run.manifest.method)),
                 None => {
                     let (low, high) = found.interval;
                     let method = plain(&run.manifest.method);
@@ -210,7 +210,7 @@ pub fn noisy_test_note(runs: &[RunRecord]) -> Option<String> {
     }
 }
 
-/// A sentence as it stands alone.
+/// Capitalises the first letter and adds a full stop.
 fn sentence_case(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).chain(['.']).collect())
@@ -247,7 +247,7 @@ fn curve_sections(runs: &[RunRecord]) -> Outcome<Vec<Value>> {
 
 fn maps(runs: &[RunRecord]) -> Outcome<Vec<Value>> {
     let mut maps: Vec<_> = representatives(runs).into_iter().flat_map(matrices).collect();
-    // The noise first, and once: it is the same for all methods.
+    // Each noise matrix comes first, and once, because it is the same for all methods.
     maps.sort_by_key(|(kind, _)| *kind != "transition");
     let mut values = Vec::new();
     let mut drawn = Vec::new();
@@ -265,7 +265,7 @@ fn maps(runs: &[RunRecord]) -> Outcome<Vec<Value>> {
     Ok(values)
 }
 
-/// One table per noise: classes down, methods across.
+/// For each noise, the accuracy of every class: a row per class, a column per method.
 fn per_class(runs: &[RunRecord]) -> Vec<Value> {
     in_order(runs.iter().map(noise_name))
         .iter()
@@ -298,7 +298,7 @@ fn per_class_table(runs: &[RunRecord], noise: &str) -> Option<ReportTable> {
     })
 }
 
-/// The gallery of the most accurate method of each noise is open, those of the others can be opened.
+/// The suspects of each run. Those of the most accurate method for each noise are shown first; the others are folded up.
 fn galleries(runs: &[RunRecord]) -> Vec<Value> {
     let level = |run: &RunRecord| run.manifest.result.as_ref().and_then(|result| result.test_accuracy_last10);
     let shown = representatives(runs);
@@ -354,7 +354,7 @@ fn counted(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
-/// Seconds as people say them.
+/// A number of seconds as text: `3 min 20 s`.
 pub fn duration(seconds: f64) -> String {
     match seconds {
         s if s < 60.0 => format!("{s:.1} s"),

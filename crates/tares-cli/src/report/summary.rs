@@ -1,4 +1,4 @@
-//! One row per run, and the table of means over seeds that is made from them.
+//! One row per run, and the table of means over seeds.
 
 use super::table::{Cell, ReportTable};
 use crate::record::{RunRecord, in_order};
@@ -6,26 +6,27 @@ use crate::ui::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use tares_core::metric::{last_epochs, mean_of_last};
 
-/// A finished run in one row: the columns of `summary.csv`, in its order. Accuracies are fractions.
+/// One run: the columns of `summary.csv`, in this order. Accuracies are fractions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How it was trained.
+    /// The training method.
     pub method: String,
-    /// The kind of label noise, `none` without one.
+    /// The kind of label noise, or `none`.
     pub noise: String,
-    /// Its rate.
+    /// The rate of the noise.
     pub rate: f64,
     /// The seed.
     pub seed: u64,
-    /// Epochs trained.
+    /// Number of epochs.
     pub epochs: usize,
-    /// Mean test accuracy over the last ten epochs, at most the last quarter of the run; of a head (RoG) after training.
+    /// Test accuracy, averaged over the last ten epochs, or over the last quarter of a short run. For RoG: that of its head,
+    /// after training.
     pub test_accuracy_last10: f64,
     /// The best test accuracy of any epoch.
     pub test_accuracy_best: f64,
-    /// Mean part of right labels among the samples trained on, over the same epochs; unknown without the truth.
+    /// Label precision, averaged over the same epochs; only if the truth is known.
     pub label_precision_last10: Option<f64>,
-    /// Time of training.
+    /// Duration of training.
     pub seconds: f64,
     /// The noise as it was typed, for headings: `symmetric:0.5`.
     #[serde(skip)]
@@ -33,7 +34,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The row of a run, if it has an epoch.
+    /// The row of a run; `None` if it has no test accuracy yet.
     pub fn of(run: &RunRecord) -> Option<Self> {
         let accuracies: Vec<Option<f64>> = run.epochs.iter().map(|epoch| epoch.test_accuracy).collect();
         let precisions: Vec<Option<f64>> = run.epochs.iter().map(|epoch| epoch.label_precision).collect();
@@ -60,7 +61,7 @@ impl Summary {
     }
 }
 
-/// `summary.csv`.
+/// The content of `summary.csv`.
 ///
 /// # Errors
 /// A row cannot be written as CSV.
@@ -74,7 +75,7 @@ pub fn csv(rows: &[Summary]) -> Outcome<String> {
     String::from_utf8(writer.into_inner().map_err(Failure::new)?).map_err(Failure::new)
 }
 
-/// Methods down, noises across, mean ± sample std over seeds of the final accuracy in per cent.
+/// The final test accuracy in per cent, mean ± sample standard deviation over seeds: a row per method, a column per noise.
 pub fn accuracy_table(rows: &[Summary]) -> ReportTable {
     grid(rows, &format!("Test accuracy (%), {}", averaged(rows)), |row| Some(100.0 * row.test_accuracy_last10))
 }
@@ -85,7 +86,7 @@ pub fn precision_table(rows: &[Summary]) -> ReportTable {
     grid(rows, &title, |row| row.label_precision_last10.map(|part| 100.0 * part))
 }
 
-/// Which epochs the figures of these runs are the mean of.
+/// Says over which epochs the numbers of these runs are averaged.
 fn averaged(rows: &[Summary]) -> String {
     match in_order(rows.iter().map(|row| last_epochs(row.epochs))).as_slice() {
         [one] => mean_of_last_words(*one),

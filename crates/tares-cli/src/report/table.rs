@@ -1,4 +1,4 @@
-//! [`ReportTable`]: mean ± std in rows and columns, the best of each column marked, as text, Markdown, LaTeX and CSV.
+//! [`ReportTable`]: a table of mean ± std with the best of each column marked, as text, Markdown, LaTeX and CSV.
 
 use super::escape;
 use crate::files::cell::{guarded, push_line};
@@ -10,7 +10,7 @@ use tares_core::metric::MeanStd;
 pub struct ReportTable {
     /// What the numbers are.
     pub title: String,
-    /// What the rows are.
+    /// What the rows are: the heading of the first column.
     pub corner: String,
     /// Names of the columns.
     pub columns: Vec<String>,
@@ -25,7 +25,7 @@ pub struct Cell {
     pub mean: f64,
     /// The sample standard deviation; `None` for a single run.
     pub std: Option<f64>,
-    /// How many runs.
+    /// Number of runs.
     pub runs: usize,
 }
 
@@ -46,8 +46,8 @@ impl Cell {
 }
 
 impl ReportTable {
-    /// Whether the cell shows the best mean of its column, as printed (so that equal figures are marked alike).
-    /// A column with a single entry has no best.
+    /// Whether the cell has the best mean of its column. Means are compared as printed, so that equal numbers are marked
+    /// alike. A column with a single entry has no best.
     pub fn is_best(&self, row: usize, column: usize) -> bool {
         let shown = |cell: &Option<Cell>| cell.map(|cell| (cell.mean * 100.0).round());
         let column: Vec<Option<f64>> = self.rows.iter().map(|(_, cells)| shown(&cells[column])).collect();
@@ -55,10 +55,10 @@ impl ReportTable {
         column.iter().flatten().count() > 1 && column[row] == Some(best)
     }
 
-    /// For the terminal; the best of each column carries a star, and is green where colours are.
+    /// For the terminal: the best of each column has a star, and is green on terminals with colours.
     pub fn text(&self, screen: &Screen) -> String {
         let mut grid = vec![vec![self.corner.clone()]];
-        // Two blanks, so that headings stand over the figures and not over the star's column.
+        // Two spaces, so that headings end where the numbers end and not where the stars are.
         grid[0].extend(self.columns.iter().map(|name| format!("{}  ", plain(name))));
         for (r, (name, cells)) in self.rows.iter().enumerate() {
             let mut line = vec![plain(name).into_owned()];
@@ -147,7 +147,7 @@ impl ReportTable {
     }
 }
 
-/// Columns a text takes in the terminal.
+/// The number of columns that a text takes in the terminal.
 fn width(text: &str) -> usize {
     console::measure_text_width(text)
 }

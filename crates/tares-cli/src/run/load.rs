@@ -72,6 +72,22 @@ impl Load {
         Self { test_fraction: self.test_fraction.or(Self::default().test_fraction), ..self.clone() }
     }
 
+    /// The options that were typed, on a command line.
+    pub fn typed(&self) -> Vec<&'static str> {
+        let options = [
+            ("--data-dir", self.data_dir.is_some()),
+            ("--label", self.label.is_some()),
+            ("--id-column", self.id_column.is_some()),
+            ("--labels", self.labels.is_some()),
+            ("--test", self.test.is_some()),
+            ("--test-fraction", self.test_fraction.is_some()),
+            ("--image-size", self.image_size.is_some()),
+            ("--skip-unreadable", self.skip_unreadable),
+            ("--coarse", self.coarse),
+        ];
+        options.into_iter().filter(|(_, typed)| *typed).map(|(name, _)| name).collect()
+    }
+
     /// The typed options that decide which label each row has, for the command line of `apply-labels`, which must read the
     /// same rows.
     pub fn arguments(&self) -> Vec<String> {

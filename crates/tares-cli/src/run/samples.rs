@@ -3,7 +3,8 @@
 //! These suspects are in-sample: the network was trained on the labels it judges, so it repeats some of the wrong ones.
 //! `tares audit` judges out-of-sample. Both write `suspects.csv`; the reason in every line of ours says "in-sample".
 
-use crate::record::card::{Card, look};
+use crate::record::Card;
+use crate::record::suspects::RowNames;
 use crate::ui::failure::Outcome;
 use std::path::Path;
 use tares::network::AnyNetwork;
@@ -111,19 +112,6 @@ impl Samples {
 /// # Errors
 /// A picture that cannot be encoded.
 pub fn gallery(train: &Dataset, suspects: &[Suspect], reading: &Reading) -> Outcome<Vec<Card>> {
-    suspects.iter().take(CARDS).map(|suspect| card(train, suspect, reading)).collect()
-}
-
-fn card(train: &Dataset, suspect: &Suspect, reading: &Reading) -> Outcome<Card> {
-    let name = |label: Label| train.class_names()[label as usize].clone();
-    let (picture, values) = look(train, suspect.index, reading)?;
-    Ok(Card {
-        id: train.id(suspect.index),
-        given: name(suspect.given),
-        suggested: name(suspect.suggested),
-        truth: train.truth().map(|truth| name(truth[suspect.index])),
-        score: suspect.score,
-        picture,
-        values,
-    })
+    let names = RowNames { data: Some(train), listed: &[], classes: train.classes() };
+    suspects.iter().take(CARDS).map(|suspect| Card::of(suspect, names, train.truth(), Some(reading))).collect()
 }

@@ -1,31 +1,31 @@
-//! [`Failure`]: what the program says when it cannot go on. One line with what, allowed, got and where; then the way out.
+//! [`Failure`]: the program's error message. One line says what is wrong and where; a second says what the user can do.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// The result of everything the program does.
+/// The result of anything that can fail.
 pub type Outcome<T> = Result<T, Failure>;
 
 /// Why a command stopped.
 #[derive(Debug)]
 pub enum Failure {
-    /// Something the user can mend: printed as `error: …`, with the way out below it.
+    /// An error, printed as `error: …` with the way out below it.
     Message {
         /// What was wrong.
         text: String,
         /// What to do about it.
         way_out: Option<String>,
     },
-    /// The user pressed Ctrl-C; what was done so far is kept.
+    /// The user pressed Ctrl-C. Everything done so far is kept.
     Interrupted {
-        /// How to go on from here.
+        /// How to continue.
         way_out: String,
     },
 }
 
 impl Failure {
-    /// A failure without a way out beyond its own words.
+    /// A failure whose text says everything.
     pub fn new(text: impl fmt::Display) -> Self {
         Self::Message { text: text.to_string(), way_out: None }
     }
@@ -39,7 +39,7 @@ impl Failure {
         }
     }
 
-    /// Puts the place in front: `runs/a/spec.toml: …`.
+    /// Puts the place in front of the text: `runs/a/spec.toml: …`.
     #[must_use]
     pub fn within(self, place: impl fmt::Display) -> Self {
         match self {
@@ -48,7 +48,7 @@ impl Failure {
         }
     }
 
-    /// A failed file operation, with its path and, where we know one, the way out.
+    /// A failed file operation, with its path and, for a full disk or missing permission, the way out.
     pub fn file(path: &Path, doing: &str, error: &io::Error) -> Self {
         let failure = Self::new(format!("{}: cannot {doing}: {}", path.display(), reason(error)));
         match error.kind() {
@@ -71,7 +71,7 @@ impl Failure {
     }
 }
 
-/// The system's words without Rust's "(os error 28)".
+/// The system's message without "(os error 28)", which Rust adds.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
@@ -122,7 +122,7 @@ impl From<tares_data::DataError> for Failure {
     }
 }
 
-/// Output that failed. A reader that left is no failure: [`crate::ui::terminal`] passes over it.
+/// Output that failed. (A broken pipe does not come here: [`crate::ui::terminal`] ignores it.)
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::new(format!("cannot write the output: {}", reason(&error)))

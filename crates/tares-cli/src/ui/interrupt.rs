@@ -1,15 +1,15 @@
-//! Ctrl-C: the first one asks for a checkpoint and an orderly end, the second one ends at once.
+//! Ctrl-C: the first one asks training to write a checkpoint and stop, the second one ends the program at once.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
-/// From now on Ctrl-C is noticed instead of ending the process.
+/// Installs a handler, so that Ctrl-C is remembered instead of ending the process.
 pub fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Without a handler Ctrl-C simply ends the process, and the last checkpoint is a little older.
+        // If this fails, Ctrl-C ends the process, and the last checkpoint is a few seconds old.
         let _ = ctrlc::set_handler(|| {
             if ASKED.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
@@ -19,12 +19,12 @@ pub fn watch() {
     });
 }
 
-/// What computations look at that don't know this program: true once the user asked to stop.
+/// True once the user has pressed Ctrl-C: for libraries that know nothing of this program.
 pub fn flag() -> &'static AtomicBool {
     &ASKED
 }
 
-/// Whether the user asked to stop.
+/// Whether the user has pressed Ctrl-C.
 pub fn asked() -> bool {
     ASKED.load(Ordering::SeqCst)
 }

@@ -1,5 +1,5 @@
-//! [`LiveTable`]: the table of a comparison while it is being made. Methods down, noises across; a cell is the mean over
-//! the seeds so far and, until all of them are finished, the part of its epochs that is done.
+//! [`LiveTable`]: the table of a comparison while its runs are trained. It has a row per method and a column per noise. A
+//! cell shows the mean over seeds so far and, until all seeds are finished, how many per cent of its epochs are done.
 
 use crate::judges::panel::JudgesProgress;
 use crate::record::in_order;
@@ -10,24 +10,24 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::{Mutex, MutexGuard};
 use tares_core::metric::MeanStd;
 
-/// Drawn on stderr in place, at most ten times a second; draws nothing where nobody watches.
+/// Redrawn in place on stderr, at most ten times a second; not drawn at all if stderr is not a terminal.
 pub struct LiveTable<'a> {
     screen: &'a Screen,
     runs: &'a [Spec],
     state: Mutex<Vec<Seen>>,
-    /// One per line of the table, then the bar of all epochs, then the line of the runs under way.
+    /// The lines of the table. Below them, `whole` counts the epochs of all runs and `now` names the runs being trained.
     lines: Vec<ProgressBar>,
     whole: ProgressBar,
     now: ProgressBar,
     bars: MultiProgress,
 }
 
-/// What is known of a run.
+/// How far a run has come.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Seen {
     epochs: usize,
     accuracy: Option<f64>,
-    /// Its noise rate is being estimated.
+    /// Set while its noise rate is being estimated.
     estimating: Option<JudgesProgress>,
     under_way: bool,
     finished: bool,
@@ -54,11 +54,11 @@ impl<'a> LiveTable<'a> {
         table
     }
 
-    /// Takes the table off the screen: the final one follows on stdout.
+    /// Removes the table from the screen, because the final one is printed to stdout.
     pub fn clear(&self) {
-        // Nothing depends on a terminal that cannot be cleared.
+        // If the terminal cannot be cleared, the old table merely stays visible.
         let _ = self.bars.clear();
-        // Lines that are dropped later would draw themselves once more.
+        // Otherwise the lines would be drawn once more when they are dropped.
         self.bars.set_draw_target(ProgressDrawTarget::hidden());
     }
 
@@ -99,7 +99,7 @@ impl Watch for LiveTable<'_> {
         let before = state[run].epochs;
         state[run] = Seen { epochs, accuracy, under_way: true, ..Seen::default() };
         self.whole.inc((epochs - before.min(epochs)) as u64);
-        // A checkpoint's epochs took no time: they say nothing about the pace.
+        // Epochs from a checkpoint took no time, so they must not count in the estimate of the time left.
         if epochs > before + 1 {
             self.whole.reset_eta();
         }
@@ -127,7 +127,7 @@ impl Watch for LiveTable<'_> {
     }
 }
 
-/// The table as text, line by line; `true` for a cell that will not change any more.
+/// The table as text, line by line; `true` marks a cell that will not change any more.
 fn grid(runs: &[Spec], state: &[Seen]) -> Vec<Vec<(String, bool)>> {
     let methods = in_order(runs.iter().map(|spec| spec.called()));
     let noises = in_order(runs.iter().map(|spec| spec.noise.to_string()));
@@ -167,10 +167,10 @@ fn cell(seeds: &[(&Seen, usize)]) -> String {
     }
 }
 
-/// Cells filled up with blanks so that the columns stand below each other: names to the left, figures to the right.
+/// Pads the cells with spaces, so that columns are aligned: names to the left, numbers to the right.
 fn aligned(grid: &[Vec<(String, bool)>]) -> Vec<Vec<(String, bool)>> {
     let width = |text: &str| console::measure_text_width(text);
-    // A cell keeps its place while it fills: as wide as `100.00 ± 10.00` from the start.
+    // Columns are as wide as `100.00 ± 10.00` from the start, so that they do not move while cells fill.
     let widest = |column: usize| {
         let least = if column == 0 { 0 } else { 14 };
         grid.iter().map(|line| width(&line[column].0)).max().unwrap_or(0).max(least)

@@ -1,5 +1,5 @@
-//! The person at the terminal: what is printed ([`terminal`]), progress ([`run_bars`], [`live_table`]), how a command ends
-//! ([`failure`], [`mod@panic`]) and Ctrl-C ([`interrupt`]).
+//! Everything between the program and the person at the terminal: output ([`terminal`]), progress ([`run_bars`],
+//! [`live_table`]), errors ([`failure`], [`mod@panic`]) and Ctrl-C ([`interrupt`]).
 
 pub mod failure;
 pub mod interrupt;

@@ -1,12 +1,12 @@
-//! A panic is a bug of ours, said once; a panic that somebody caught and turned into an error is not said at all.
+//! Panics are our bugs. One that ends the program is printed once; one that was caught and became an error is not printed.
 
 use super::failure::Failure;
 use std::sync::{Mutex, MutexGuard};
 
-/// What panicked so far, last one last.
+/// The messages of all panics so far, the latest last.
 static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// From now on panics are remembered instead of printed.
+/// Installs a hook that stores the messages of panics instead of printing them.
 pub fn remember() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line()));
@@ -15,7 +15,7 @@ pub fn remember() {
     }));
 }
 
-/// What to say when a panic ended the program.
+/// The error message for a panic that ended the program.
 pub fn failure() -> Failure {
     let causes: Vec<String> = seen().iter().rev().take(3).cloned().collect();
     Failure::new(format!("internal error: {}", causes.join("; before that: "))).way_out(concat!(

@@ -1,5 +1,5 @@
-//! [`RunBars`]: one progress bar per run, with its latest test accuracy. For a handful of runs; see
-//! [`LiveTable`](crate::ui::live_table::LiveTable) for many.
+//! [`RunBars`]: one progress bar per run, with its latest test accuracy. It suits a few runs;
+//! [`LiveTable`](crate::ui::live_table::LiveTable) suits many.
 
 use crate::judges::panel::JudgesProgress;
 use crate::run::runs::{Watch, name};

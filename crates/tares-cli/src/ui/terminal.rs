@@ -1,6 +1,7 @@
-//! What reaches the terminal: results on stdout, progress and notes on stderr, nothing that could drive the terminal.
+//! Output: results on stdout, progress and notes on stderr.
 //!
-//! Class names, file names and cells are data. [`plain`] makes control characters visible instead of sending them on.
+//! Class names, file names and cells come from files, and may contain characters that control the terminal. [`plain`] makes
+//! those visible instead of printing them.
 
 use crate::ui::failure::{Failure, Outcome};
 use anstyle::{AnsiColor, Style};
@@ -10,23 +11,23 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// How a command speaks: chosen once from `--quiet`, `--json`, `NO_COLOR` and what stdout and stderr are.
+/// How output is printed: decided once, from `--quiet`, `--json`, `NO_COLOR` and whether stdout and stderr are terminals.
 #[derive(Clone, Debug)]
 pub struct Screen {
     /// Results as JSON instead of text.
     pub json: bool,
     /// No notes and no progress.
     pub quiet: bool,
-    /// Escape codes on stdout.
+    /// Colours on stdout.
     pub color: bool,
-    /// Escape codes and moving bars on stderr.
+    /// Colours and progress bars on stderr.
     pub live: bool,
     /// Columns of the terminal.
     pub width: usize,
 }
 
 impl Screen {
-    /// Looks at the environment once.
+    /// Decides from the options, the environment and the terminal.
     pub fn new(json: bool, quiet: bool) -> Self {
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -40,7 +41,7 @@ impl Screen {
         }
     }
 
-    /// A line of the result, on stdout. Silent under `--json`, where [`Self::result`] speaks.
+    /// Prints a line of the result to stdout; with `--json` nothing, because [`Self::result`] prints the result then.
     ///
     /// # Errors
     /// Stdout cannot be written.
@@ -51,7 +52,7 @@ impl Screen {
         print(format!("{}\n", text.as_ref()).as_bytes())
     }
 
-    /// The result as one JSON document, on stdout. Silent without `--json`: then nobody asks for the value.
+    /// Prints the result to stdout as one JSON document. Without `--json`, `value` is not even computed.
     ///
     /// # Errors
     /// Stdout cannot be written.
@@ -63,15 +64,15 @@ impl Screen {
         print(format!("{text}\n").as_bytes())
     }
 
-    /// A note on stderr: what was chosen, what was found. Silent under `--quiet`.
+    /// Prints a note to stderr: what was chosen, what was found. With `--quiet`, prints nothing.
     pub fn note(&self, text: impl AsRef<str>) {
         if !self.quiet {
-            // A closed stderr must not stop the work.
+            // Work continues even if stderr is closed.
             let _ = writeln!(io::stderr().lock(), "{}", text.as_ref());
         }
     }
 
-    /// A warning on stderr, also under `--quiet`.
+    /// Prints a warning to stderr, also with `--quiet`.
     pub fn warning(&self, text: impl AsRef<str>) {
         let _ = writeln!(io::stderr().lock(), "{}: {}", self.paint_err("warning", WARNING), text.as_ref());
     }
@@ -87,18 +88,18 @@ impl Screen {
         paint(text, style, self.live && !no_color)
     }
 
-    /// Where progress bars are drawn: stderr, or nowhere when nobody watches.
+    /// Where progress bars are drawn: on stderr if it is a terminal, otherwise nowhere.
     pub fn bars(&self) -> MultiProgress {
         let target = if self.live { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
         MultiProgress::with_draw_target(target)
     }
 }
 
-/// Writes to stdout. If whoever read it has gone (`tares … | head`) the rest is not printed, and that is all: the work goes
-/// on, its files are written, and the exit code says what it would have said.
+/// Writes to stdout. A broken pipe (`tares … | head`) is ignored: the command does all its work and ends with its usual exit
+/// code.
 ///
 /// # Errors
-/// Stdout cannot be written for another reason: a full disk.
+/// Stdout cannot be written for another reason, such as a full disk.
 pub fn print(bytes: &[u8]) -> Outcome<()> {
     let mut out = io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
@@ -111,7 +112,7 @@ pub fn print(bytes: &[u8]) -> Outcome<()> {
 pub const TITLE: Style = Style::new().bold();
 /// The best of a column.
 pub const BEST: Style = AnsiColor::Green.on_default().bold();
-/// What matters less.
+/// Less important text.
 pub const FAINT: Style = Style::new().dimmed();
 /// Warnings.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
@@ -128,7 +129,7 @@ pub fn print_failure(failure: &Failure) {
     let _ = writeln!(io::stderr().lock(), "{word}: {}", lines.join("\n"));
 }
 
-/// A progress bar for `epochs` epochs of a run called `name`; its message is the latest test accuracy.
+/// A progress bar for a run of `epochs` epochs; its message is the latest test accuracy.
 pub fn epoch_bar(bars: &MultiProgress, name: &str, width: usize, epochs: u64) -> ProgressBar {
     let bar = bars.add(ProgressBar::new(epochs));
     let style = ProgressStyle::with_template(&format!("  {{prefix:<{width}}} {{bar:28}} {{pos:>4}}/{{len}}  {{msg}}"))
@@ -139,7 +140,7 @@ pub fn epoch_bar(bars: &MultiProgress, name: &str, width: usize, epochs: u64) ->
     bar
 }
 
-/// A bar for work whose length may be unknown (reading, downloading).
+/// A spinner for work of unknown length (reading, downloading).
 pub fn work_bar(bars: &MultiProgress, what: &str) -> ProgressBar {
     let bar = bars.add(ProgressBar::new_spinner());
     bar.set_style(ProgressStyle::with_template("  {spinner} {prefix} {msg}").expect("a fixed template"));
@@ -148,13 +149,13 @@ pub fn work_bar(bars: &MultiProgress, what: &str) -> ProgressBar {
     bar
 }
 
-/// A path in a JSON document. JSON is UTF-8 and paths need not be: what is not becomes the replacement character.
+/// A path as text for JSON. Bytes that are not UTF-8, which paths may contain, become the replacement character.
 pub fn json_path(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// Text from people and files, safe to print: control characters, bidirectional overrides and other invisible
-/// format characters become `\u{…}`.
+/// Text from people or files, made safe to print: control characters, bidirectional overrides and other invisible
+/// characters become `\u{…}`.
 ///
 /// ```
 /// assert_eq!(tares_cli::ui::terminal::plain("cat\u{1b}[2J"), "cat\\u{1b}[2J");
@@ -173,7 +174,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     }))
 }
 
-/// Characters that steer a terminal or reorder its line.
+/// Whether a character controls the terminal or changes the order of others.
 fn unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
@@ -183,7 +184,7 @@ fn paint(text: &str, style: Style, color: bool) -> Cow<'_, str> {
     if color { Cow::Owned(format!("{style}{text}{style:#}")) } else { Cow::Borrowed(text) }
 }
 
-/// Rows and columns of the terminal; 24 × 100 when there is none.
+/// Rows and columns of the terminal, or 24 × 100 if there is none.
 fn console_size() -> (usize, usize) {
     let term = console::Term::stdout();
     match term.size_checked() {

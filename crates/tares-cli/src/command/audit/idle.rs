@@ -1,0 +1,84 @@
+//! Refuses options that the chosen kind of audit would ignore, so that nobody believes they had an effect.
+
+use super::Audit;
+use crate::ui::failure::{Failure, Outcome};
+use std::fmt;
+
+/// What an audit judges labels by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Probabilities (`--probs`) of labels in a file (`--labels`).
+    Labels,
+    /// Probabilities (`--probs`) of data that was named.
+    Rows,
+    /// Judges that are trained on folds of the data.
+    Data,
+    /// The history of a finished run.
+    Run,
+}
+
+use Kind::{Data, Labels, Rows, Run};
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Labels => "an audit of --labels with --probs",
+            Rows => "an audit of data with --probs",
+            Data => "an audit of data",
+            Run => "an audit of a finished run",
+        })
+    }
+}
+
+impl Audit {
+    fn kind(&self) -> Kind {
+        match (&self.probs, &self.data) {
+            (Some(_), None) => Labels,
+            (Some(_), Some(_)) => Rows,
+            _ if self.is_of_run() => Run,
+            _ => Data,
+        }
+    }
+
+    /// Options that some kinds of audit ignore: the kinds that use them, and which of them were typed.
+    fn partial_options(&self) -> Vec<(&'static [Kind], Vec<&'static str>)> {
+        let typed = |name: &'static str, typed: bool| if typed { vec![name] } else { Vec::new() };
+        let reading = |all: &[&str]| self.reading.typed().into_iter().filter(|name| all.contains(name)).collect();
+        vec![
+            (&[Data], self.training.typed()),
+            (&[Data], typed("--judges", !self.judges.is_empty())),
+            (&[Data], typed("--folds", self.folds.is_some())),
+            (&[Data], typed("--train-method", self.train_method.is_some())),
+            (&[Data], typed("--resume", self.resume)),
+            (&[Labels, Rows], typed("--normalise", self.normalise)),
+            (&[Labels, Rows, Data], typed("--method", self.method.is_some())),
+            (&[Labels, Rows, Data], typed("--rank", self.rank.is_some())),
+            (&[Labels, Rows, Data], reading(&["--label", "--labels"])),
+            (&[Rows, Data], reading(&["--data-dir", "--id-column", "--image-size", "--skip-unreadable", "--coarse"])),
+            // All rows are audited; none is set aside.
+            (&[], reading(&["--test", "--test-fraction"])),
+        ]
+    }
+
+    /// # Errors
+    /// An option was typed that this kind of audit ignores.
+    pub(super) fn refuse_idle_options(&self) -> Outcome<()> {
+        let kind = self.kind();
+        for (kinds, typed) in self.partial_options() {
+            if let Some(name) = typed.first().filter(|_| !kinds.contains(&kind)) {
+                let used = match kinds {
+                    [] => "leave it out: an audit uses all rows".to_owned(),
+                    [others @ .., last] => {
+                        let others: String = others.iter().map(|kind| format!("{kind}, ")).collect();
+                        format!(
+                            "leave it out; it has an effect in {others}{}{last}",
+                            if others.is_empty() { "" } else { "or " }
+                        )
+                    }
+                };
+                return Err(Failure::new(format!("{name} has no effect in {kind}")).way_out(used));
+            }
+        }
+        Ok(())
+    }
+}
