@@ -6,7 +6,7 @@ mod reading;
 use reading::{file, floats, plain, read, refusal};
 use std::fs;
 use std::path::PathBuf;
-use tares_data::{Format, Loaded, load_with, write_relabelled};
+use tares_data::{Format, LoadOptions, Loaded, load_with, write_relabelled};
 
 /// A file in a folder of its own.
 struct Sample {
