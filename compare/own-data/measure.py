@@ -102,4 +102,4 @@ def main(data, out):
         row = ["mean", noise, len(all_figures), what, who, *map(mean, HEADER[5:])]
         writer.writerow(row); print(*row, sep=",")
 
-main(*sys.argv[1:3])
+if __name__ == "__main__": main(*sys.argv[1:3])

@@ -31,6 +31,12 @@
     if (kind === "") return "";
     return kind === "keep" ? "kept" : kind === "skip" ? "skipped" : "now " + classes[decided[s.index].label];
   };
+  // The words that speak for the suggestion, marked where they stand in the text. A word is what the program calls one.
+  const marked = (text, words) => {
+    const spoken = new Set(words);
+    const parts = text.split(/([\p{L}\p{N}_]+)/u);
+    return parts.map((part, i) => i % 2 && spoken.has(part.toLowerCase()) ? make("mark", part) : part);
+  };
   const look = (s, most) => {
     if (s.picture) {
       const image = make("img");
@@ -40,6 +46,13 @@
       return image;
     }
     const values = make("dl", undefined, "values");
+    for (const { name, text, words = [] } of s.texts || []) {
+      const line = make("div", undefined, "long"), cell = make("dd");
+      const cut = most < Infinity && text.length > 300 ? text.slice(0, 300) + " …" : text;
+      cell.append(...marked(cut, words));
+      line.append(make("dt", name), cell);
+      values.append(line);
+    }
     for (const [name, value] of (s.values || []).slice(0, most)) {
       const line = make("div");
       line.append(make("dt", name), make("dd", value));

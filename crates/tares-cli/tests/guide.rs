@@ -2,7 +2,7 @@
 
 mod program;
 
-use program::{command, flowers};
+use program::{command, flowers, messages};
 use std::path::{Path, PathBuf};
 
 #[test]
@@ -99,6 +99,7 @@ fn words(line: &str) -> Vec<String> {
 /// What the guide's README promises to be there.
 fn furnish(place: &Path) {
     flowers(place, 300, ["iris", "rose", "tulip"]);
+    messages(place, 300);
     std::fs::write(place.join("new.csv"), "colour,width,length\nred,3.0,1.0\nblue,1.0,5.0\n").unwrap();
     for (class, name) in ["cat", "dog", "owl"].iter().enumerate() {
         let folder = place.join("photos").join(name);

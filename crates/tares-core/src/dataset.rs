@@ -1,8 +1,12 @@
 //! [`Dataset`]: what travels through every stage. Checked once when it is made, immutable, cheap to clone.
 //!
 //! N rows, K classes. A row has features (bytes for pictures, floats for everything else), a `given` label that may be
-//! wrong and, in experiments, the `truth`. Pictures are stored channel first: `[channels][height][width]`.
+//! wrong and, in experiments, the `truth`. Texts stand beside the features or instead of them. Pictures are stored channel first: `[channels][height][width]`.
 //! A [`subset`](Dataset::subset) shares the features of its parent; only the list of rows is new.
+
+mod texts;
+
+pub use texts::TextColumn;
 
 use crate::error::{Error, Result, same_length};
 use crate::stream::stream;
@@ -96,6 +100,7 @@ pub struct Dataset {
     truth: Option<Arc<[Label]>>,
     foreign: Option<Arc<[bool]>>,
     ids: Option<Arc<[String]>>,
+    texts: Arc<[TextColumn]>,
     class_names: Arc<[String]>,
 }
 
@@ -111,8 +116,13 @@ impl Dataset {
         given: Vec<Label>,
         class_names: impl IntoIterator<Item = N>,
     ) -> Result<Self> {
-        let features = features.into();
-        let class_names: Arc<[String]> = class_names.into_iter().map(Into::into).collect();
+        if shape.size() == 0 {
+            return Err(Error::value("numbers per row", "at least 1", 0));
+        }
+        Self::checked(features.into(), shape, given, class_names.into_iter().map(Into::into).collect())
+    }
+
+    fn checked(features: Features, shape: Shape, given: Vec<Label>, class_names: Arc<[String]>) -> Result<Self> {
         if given.is_empty() {
             return Err(Error::empty("data set"));
         }
@@ -126,9 +136,6 @@ impl Dataset {
         sorted.sort_unstable();
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(Error::value("class names", "different from each other", format!("'{}' twice", pair[0])));
-        }
-        if shape.size() == 0 {
-            return Err(Error::value("numbers per row", "at least 1", 0));
         }
         same_length("features", given.len().saturating_mul(shape.size()), features.len())?;
         if let Features::Floats(values) = &features
@@ -148,6 +155,7 @@ impl Dataset {
             truth: None,
             foreign: None,
             ids: None,
+            texts: Arc::new([]),
             class_names,
         })
     }
@@ -215,6 +223,7 @@ impl Dataset {
             truth: self.truth.as_ref().map(|truth| pick(truth, indices)),
             foreign: self.foreign.as_ref().map(|foreign| pick(foreign, indices)),
             ids: self.ids.as_ref().map(|ids| pick(ids, indices)),
+            texts: self.texts.iter().map(|column| column.pick(indices)).collect(),
             class_names: self.class_names.clone(),
         })
     }

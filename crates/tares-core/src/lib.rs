@@ -20,7 +20,7 @@ pub mod surrogate;
 mod widest;
 
 pub use curriculum::{Curriculum, Threshold};
-pub use dataset::{Dataset, Features, Label, Row, Shape, stratified_split};
+pub use dataset::{Dataset, Features, Label, Row, Shape, TextColumn, stratified_split};
 pub use error::{Error, Result};
 pub use fingerprint::Fingerprint;
 pub use noise::{Corrupted, Noise, Realised, Transition, TransitionRow};

@@ -30,6 +30,8 @@ pub struct LoadOptions {
     pub label: Option<String>,
     /// The column of a table that names the rows.
     pub id_column: Option<String>,
+    /// Columns of a table that are texts, by name; others are recognised.
+    pub text: Vec<String>,
     /// Whether a CSV has a header; told from its first line if `None`.
     pub header: Option<bool>,
     /// Labels in a file of their own (NPY), for features in an NPY file.
@@ -61,6 +63,7 @@ impl Default for LoadOptions {
             download: false,
             label: None,
             id_column: None,
+            text: Vec::new(),
             header: None,
             labels_file: None,
             test: None,

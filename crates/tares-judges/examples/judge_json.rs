@@ -18,7 +18,7 @@ use tares_core::estimate::{Detector, ProbabilityMatrix};
 use tares_judges::matrix::MISSING;
 use tares_judges::panel::{fit, judge};
 use tares_judges::{
-    Caller, InputColumn, Judge, Labelled, Matrix, PanelOptions, TextFeatures, TextOptions, TreeCurriculum, TreeOptions,
+    Caller, InputColumn, Judge, Labelled, Matrix, PanelOptions, TextCounts, TextOptions, TreeCurriculum, TreeOptions,
     Trees,
 };
 
@@ -63,11 +63,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text)?;
     let question: Question = serde_json::from_str(&text)?;
-    let features = match question.texts.is_empty() {
-        true => None,
-        false => Some(TextFeatures::fit(&question.texts, TextOptions::default())?),
-    };
-    let inputs = matrix(&question.columns, &question.texts, features.as_ref())?;
+    let inputs = matrix(&question.columns, &question.texts)?;
     let data = Labelled::new(&inputs, &question.labels, question.classes);
     let mut options = PanelOptions {
         judges: question.judges,
@@ -78,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     options.trees.curriculum = question.curriculum.map(TreeCurriculum::new).or(options.trees.curriculum);
     if let (Some(rounds), Some(new)) = (question.fit_rounds, &question.new) {
-        let new = matrix(&new.columns, &new.texts, features.as_ref())?;
+        let new = matrix(&new.columns, &new.texts)?;
         let start = Instant::now();
         let model = Trees::fit(&data, TreeOptions { rounds, ..options.trees }, Caller::none())?;
         let fitted = start.elapsed().as_secs_f64();
@@ -91,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         None => (judge(&data, &options, Caller::none())?, None),
         Some(rows) => {
             let (panel, found) = fit(&data, &options, Caller::none())?;
-            let new = panel.probs(&matrix(&rows.columns, &rows.texts, features.as_ref())?)?;
+            let new = panel.probs(&matrix(&rows.columns, &rows.texts)?)?;
             (found, Some(new))
         }
     };
@@ -117,7 +113,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn matrix(columns: &[ColumnJson], texts: &[String], features: Option<&TextFeatures>) -> tares_judges::Result<Matrix> {
+fn matrix(columns: &[ColumnJson], texts: &[String]) -> tares_judges::Result<Matrix> {
     let columns: Vec<InputColumn> = columns
         .iter()
         .map(|column| match column {
@@ -130,9 +126,8 @@ fn matrix(columns: &[ColumnJson], texts: &[String], features: Option<&TextFeatur
             },
         })
         .collect();
-    match features {
-        None => Matrix::new(columns),
-        Some(features) if columns.is_empty() => Ok(Matrix::sparse_only(features.transform(texts))),
-        Some(features) => Matrix::mixed(columns, features.transform(texts)),
+    match texts.is_empty() {
+        true => Matrix::new(columns),
+        false => Matrix::mixed(columns, vec![TextCounts::of(texts, TextOptions::default())?]),
     }
 }

@@ -1,7 +1,7 @@
 //! Temperature scaling (Guo et al. 2017): one number that makes out-of-fold probabilities as sure as they are right.
 
 use crate::error::{Result, same_length, value};
-use crate::softmax::normalise;
+use crate::softmax::{log_loss, normalise};
 use tares_core::Label;
 
 /// Temperatures that can come out; the ends are for judges that are always right, or never.
@@ -66,10 +66,19 @@ pub fn apply(log_probs: &mut [f64], classes: usize, temperature: f64) {
     }
 }
 
+/// The log-loss that is left at the best temperature.
+///
+/// # Errors
+/// As [`temperature`].
+pub(crate) fn loss(logits: &[f64], labels: &[Label], classes: usize, weight: impl Fn(usize) -> f64) -> Result<f64> {
+    let mut calibrated = logits.to_vec();
+    apply(&mut calibrated, classes, temperature(logits, labels, classes)?);
+    Ok(log_loss(&calibrated, labels, classes, weight))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::softmax::log_loss;
     use tares_core::stream;
 
     #[test]

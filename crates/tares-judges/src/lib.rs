@@ -1,8 +1,8 @@
 //! Judges of labels: models that we train ourselves to give **out-of-fold** probabilities, and learners for tables and text.
 //!
-//! 1. [`matrix`]: inputs, dense columns and sparse rows; [`text`] turns texts into sparse rows.
+//! 1. [`matrix`]: inputs, columns of numbers, categories and texts; [`text`] turns texts into counts and weights of n-grams.
 //! 2. [`fold`]: which rows are held out when.
-//! 3. [`linear`] and [`trees`]: one judge each, fitted on some rows and asked about others.
+//! 3. [`linear`], [`trees`] and [`bayes`]: one judge each, fitted on some rows and asked about others.
 //! 4. [`calibrate`] and [`panel`]: several judges, each calibrated, blended by how well they predict the given labels.
 //! 5. [`stored`]: every fitted model as bytes, checked when read.
 //!
@@ -11,6 +11,7 @@
 //!
 //! The same seed gives the same bits on any number of threads. This crate opens no file and prints nothing.
 
+pub mod bayes;
 pub mod calibrate;
 pub mod caller;
 mod cross_fit;
@@ -25,6 +26,7 @@ pub mod stored;
 pub mod text;
 pub mod trees;
 
+pub use bayes::Bayes;
 pub use caller::{Caller, JudgeProgress};
 pub use cross_fit::CrossFit;
 pub use error::{Error, Result};
@@ -32,7 +34,9 @@ pub use labelled::Labelled;
 pub use linear::{Linear, LinearOptions};
 pub use matrix::{InputColumn, Matrix, SparseRows};
 pub use panel::{Answer, Judge, JudgeScore, Judgement, Panel, PanelOptions, Setting};
-pub use text::{TextFeatures, TextOptions};
+pub use text::TextOptions;
+pub use text::counts::TextCounts;
+pub use text::features::TextFeatures;
 pub use trees::{Boosting, TreeCurriculum, TreeOptions, Trees};
 
 /// The README's example, compiled and run.

@@ -1,7 +1,8 @@
-//! The inputs all judges share: N rows of dense columns (numbers or categories, both with missing values) and, for text,
-//! sparse rows beside them.
+//! The inputs all judges share: N rows of dense columns (numbers or categories, both with missing values) and columns of
+//! text, as counts of their n-grams.
 
 use crate::error::{Result, same_length, value};
+use crate::text::counts::TextCounts;
 
 /// The code of a category that is not known.
 pub const MISSING: u32 = u32::MAX;
@@ -68,28 +69,6 @@ pub struct SparseRows {
 }
 
 impl SparseRows {
-    /// Takes rows of (column, value) pairs; `width` is the number of columns.
-    ///
-    /// # Errors
-    /// Columns that don't ascend or are not below `width`; values that are not finite.
-    pub fn new(rows: &[Vec<(u32, f32)>], width: usize) -> Result<Self> {
-        let mut sparse = Self { starts: vec![0], width, ..Self::default() };
-        for (index, row) in rows.iter().enumerate() {
-            let place = || format!("row {index}");
-            if row.windows(2).any(|pair| pair[0].0 >= pair[1].0) || row.iter().any(|entry| entry.0 as usize >= width) {
-                let columns: Vec<u32> = row.iter().map(|entry| entry.0).collect();
-                let allowed = format!("ascending and below {width}");
-                let error = tares_core::Error::value("sparse columns", allowed, format!("{columns:?}"));
-                return Err(error.at(place()).into());
-            }
-            if let Some(entry) = row.iter().find(|entry| !entry.1.is_finite()) {
-                return Err(tares_core::Error::value("sparse value", "finite", entry.1).at(place()).into());
-            }
-            sparse.push(row);
-        }
-        Ok(sparse)
-    }
-
     pub(crate) fn empty(width: usize) -> Self {
         Self { starts: vec![0], width, ..Self::default() }
     }
@@ -98,34 +77,6 @@ impl SparseRows {
         self.columns.extend(row.iter().map(|entry| entry.0));
         self.values.extend(row.iter().map(|entry| entry.1));
         self.starts.push(self.columns.len());
-    }
-
-    /// Several blocks of columns next to each other, as from several columns of text.
-    ///
-    /// # Errors
-    /// No block; blocks with different numbers of rows; more than 2³¹ columns.
-    pub fn side_by_side(blocks: &[Self]) -> Result<Self> {
-        let Some(first) = blocks.first() else { return Err(tares_core::Error::empty("list of sparse blocks").into()) };
-        let width: usize = blocks.iter().map(Self::width).sum();
-        if width > 1 << 31 {
-            return Err(value("number of sparse columns", "at most 2147483648", width));
-        }
-        for block in blocks {
-            same_length("sparse rows", first.rows(), block.rows())?;
-        }
-        let mut all = Self::empty(width);
-        let mut entries = Vec::new();
-        for row in 0..first.rows() {
-            entries.clear();
-            let mut before = 0;
-            for block in blocks {
-                let (columns, values) = block.row(row);
-                entries.extend(columns.iter().zip(values).map(|(&column, &value)| (before + column, value)));
-                before += block.width as u32;
-            }
-            all.push(&entries);
-        }
-        Ok(all)
     }
 
     /// N.
@@ -149,7 +100,7 @@ impl SparseRows {
         (&self.columns[range.clone()], &self.values[range])
     }
 
-    fn select(&self, rows: &[usize]) -> Self {
+    pub(crate) fn select(&self, rows: &[usize]) -> Self {
         let mut chosen = Self::empty(self.width);
         for &row in rows {
             let (columns, values) = self.row(row);
@@ -175,7 +126,7 @@ impl SparseRows {
 pub struct Matrix {
     rows: usize,
     columns: Vec<InputColumn>,
-    sparse: Option<SparseRows>,
+    texts: Vec<TextCounts>,
 }
 
 impl Matrix {
@@ -184,20 +135,27 @@ impl Matrix {
     /// # Errors
     /// No column; columns that are not equally long; infinite numbers; codes outside 0..levels.
     pub fn new(columns: Vec<InputColumn>) -> Result<Self> {
-        Self::build(columns, None)
+        Self::mixed(columns, Vec::new())
     }
 
-    /// Sparse rows.
-    pub fn sparse_only(sparse: SparseRows) -> Self {
-        Self { rows: sparse.rows(), columns: Vec::new(), sparse: Some(sparse) }
-    }
-
-    /// Dense columns and sparse rows side by side.
+    /// Dense columns and columns of text side by side; either may be absent.
     ///
     /// # Errors
-    /// As [`new`](Self::new); another number of sparse rows.
-    pub fn mixed(columns: Vec<InputColumn>, sparse: SparseRows) -> Result<Self> {
-        Self::build(columns, Some(sparse))
+    /// As [`new`](Self::new); texts of another number of rows.
+    pub fn mixed(columns: Vec<InputColumn>, texts: Vec<TextCounts>) -> Result<Self> {
+        let rows = match (columns.first(), texts.first()) {
+            (Some(first), _) => first.rows(),
+            (None, Some(first)) => first.rows(),
+            (None, None) => return Err(tares_core::Error::empty("list of columns").into()),
+        };
+        for (place, column) in columns.iter().enumerate() {
+            same_length(&format!("column {place}"), rows, column.rows())?;
+            column.check(place)?;
+        }
+        for text in &texts {
+            same_length("column of texts", rows, text.rows())?;
+        }
+        Ok(Self { rows, columns, texts })
     }
 
     /// Numbers row after row, `width` in each.
@@ -212,22 +170,6 @@ impl Matrix {
         Self::new((0..width).map(column).collect())
     }
 
-    fn build(columns: Vec<InputColumn>, sparse: Option<SparseRows>) -> Result<Self> {
-        let rows = match (columns.first(), &sparse) {
-            (Some(first), _) => first.rows(),
-            (None, Some(sparse)) => sparse.rows(),
-            (None, None) => return Err(tares_core::Error::empty("list of columns").into()),
-        };
-        for (place, column) in columns.iter().enumerate() {
-            same_length(&format!("column {place}"), rows, column.rows())?;
-            column.check(place)?;
-        }
-        if let Some(sparse) = &sparse {
-            same_length("sparse rows", rows, sparse.rows())?;
-        }
-        Ok(Self { rows, columns, sparse })
-    }
-
     /// N.
     pub fn rows(&self) -> usize {
         self.rows
@@ -238,9 +180,9 @@ impl Matrix {
         &self.columns
     }
 
-    /// The sparse rows, if there are any.
-    pub fn sparse(&self) -> Option<&SparseRows> {
-        self.sparse.as_ref()
+    /// The columns of text.
+    pub fn texts(&self) -> &[TextCounts] {
+        &self.texts
     }
 
     /// The named rows, in that order.
@@ -252,7 +194,7 @@ impl Matrix {
         Self {
             rows: rows.len(),
             columns: self.columns.iter().map(|column| column.select(rows)).collect(),
-            sparse: self.sparse.as_ref().map(|sparse| sparse.select(rows)),
+            texts: self.texts.iter().map(|text| text.select(rows)).collect(),
         }
     }
 }
@@ -260,6 +202,7 @@ impl Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::TextOptions;
 
     #[test]
     fn bad_cells_are_named_by_row_and_column() {
@@ -274,26 +217,24 @@ mod tests {
             "category must be in 0..3, got 3 at row 1, column 0"
         );
         assert_eq!(say(vec![numbers(&[0.0]), numbers(&[])]), "column 1 must have 1 entries, got 0");
-        assert!(SparseRows::new(&[vec![(2, 1.0), (1, 1.0)]], 3).is_err());
-        assert!(SparseRows::new(&[vec![(3, 1.0)]], 3).is_err());
-    }
-
-    #[test]
-    fn blocks_side_by_side_keep_their_entries() {
-        let a = SparseRows::new(&[vec![(1, 1.0)], vec![]], 2).unwrap();
-        let b = SparseRows::new(&[vec![(0, 2.0)], vec![(2, 3.0)]], 3).unwrap();
-        let both = SparseRows::side_by_side(&[a.clone(), b]).unwrap();
-        assert_eq!(both, SparseRows::new(&[vec![(1, 1.0), (2, 2.0)], vec![(4, 3.0)]], 5).unwrap());
-        assert!(SparseRows::side_by_side(&[a, SparseRows::empty(1)]).is_err());
-        assert!(SparseRows::side_by_side(&[]).is_err());
     }
 
     #[test]
     fn selected_rows_come_in_the_order_asked_for() {
-        let sparse = SparseRows::new(&[vec![(0, 1.0)], vec![], vec![(1, 2.0)]], 2).unwrap();
-        let matrix = Matrix::mixed(vec![InputColumn::Numbers(vec![0.0, 1.0, 2.0])], sparse).unwrap();
+        let text = TextCounts::of(&["one", "two", "three"], TextOptions::default()).unwrap();
+        let matrix = Matrix::mixed(vec![InputColumn::Numbers(vec![0.0, 1.0, 2.0])], vec![text]).unwrap();
         let chosen = matrix.select(&[2, 0]);
         assert_eq!(chosen.columns(), [InputColumn::Numbers(vec![2.0, 0.0])]);
-        assert_eq!(chosen.sparse().unwrap().row(0), (&[1][..], &[2.0][..]));
+        assert_eq!(chosen.texts(), [TextCounts::of(&["three", "one"], TextOptions::default()).unwrap()]);
+    }
+
+    #[test]
+    fn columns_of_different_lengths_are_refused() {
+        let text = |texts: &[&str]| TextCounts::of(texts, TextOptions::default()).unwrap();
+        let numbers = || vec![InputColumn::Numbers(vec![0.0, 1.0])];
+        let error = Matrix::mixed(numbers(), vec![text(&["one"])]).unwrap_err().to_string();
+        assert_eq!(error, "column of texts must have 2 entries, got 1");
+        assert!(Matrix::mixed(Vec::new(), vec![text(&["one"]), text(&["one", "two"])]).is_err());
+        assert!(Matrix::mixed(Vec::new(), Vec::new()).is_err());
     }
 }

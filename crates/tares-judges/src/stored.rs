@@ -4,18 +4,19 @@
 //! anywhere give a model that can be asked, or an error. Reading takes memory in proportion to the bytes.
 //!
 //! ```
-//! use tares_judges::{TextFeatures, TextOptions, stored};
-//! let features = TextFeatures::fit(&["a cat", "a dog", "a cat"], TextOptions::default())?;
+//! use tares_judges::{TextCounts, TextFeatures, TextOptions, stored};
+//! let features = TextFeatures::fit(&TextCounts::of(&["a cat", "a dog", "a cat"], TextOptions::default())?)?;
 //! let bytes = stored::write(&features);
 //! assert_eq!(stored::read::<TextFeatures>(&bytes)?, features);
 //! assert!(stored::read::<tares_judges::Trees>(&bytes).is_err());
 //! # Ok::<(), tares_judges::Error>(())
 //! ```
 
+use crate::bayes::Bayes;
 use crate::error::{Error, Result, stored};
 use crate::linear::Linear;
 use crate::panel::Panel;
-use crate::text::TextFeatures;
+use crate::text::features::TextFeatures;
 use crate::trees::Trees;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -48,7 +49,7 @@ macro_rules! storable {
         }
     )*};
 }
-storable!(Linear: "linear", Trees: "trees", TextFeatures: "text", Panel: "panel");
+storable!(Linear: "linear", Trees: "trees", Bayes: "bayes", TextFeatures: "text", Panel: "panel");
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

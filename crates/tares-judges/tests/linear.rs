@@ -4,7 +4,7 @@ mod made;
 
 use made::{everyone, log_loss};
 use tares_judges::matrix::MISSING;
-use tares_judges::{Caller, InputColumn, Labelled, Linear, LinearOptions, Matrix, SparseRows};
+use tares_judges::{Caller, InputColumn, Labelled, Linear, LinearOptions, Matrix};
 
 const EXACT: LinearOptions = LinearOptions { tolerance: 1e-13, iterations: 1000 };
 
@@ -46,28 +46,6 @@ fn the_optimum_is_scikit_learns() {
         }
         assert!((log_loss(&found, &labels, classes) - loss).abs() < 1e-6, "{classes} classes");
     }
-}
-
-#[test]
-fn sparse_rows_of_the_same_numbers_give_the_same_model() {
-    let (inputs, labels) = rows(200, 3, 3);
-    // Standardised as the dense columns are.
-    let columns: Vec<Vec<f32>> = inputs
-        .columns()
-        .iter()
-        .map(|column| {
-            let InputColumn::Numbers(numbers) = column else { unreachable!() };
-            let mean = numbers.iter().sum::<f32>() / 200.0;
-            let deviation = (numbers.iter().map(|x| (x - mean).powi(2)).sum::<f32>() / 200.0).sqrt();
-            numbers.iter().map(|x| (x - mean) / deviation).collect()
-        })
-        .collect();
-    let sparse: Vec<Vec<(u32, f32)>> =
-        (0..200).map(|row| (0..3).map(|column| (column as u32, columns[column][row])).collect()).collect();
-    let sparse = Matrix::sparse_only(SparseRows::new(&sparse, 3).unwrap());
-    let dense = fit(&inputs, &labels, 3, 1.0).log_probs(&inputs).unwrap();
-    let found = fit(&sparse, &labels, 3, 1.0).log_probs(&sparse).unwrap();
-    assert!(dense.iter().zip(&found).all(|(a, b)| (a - b).abs() < 1e-4));
 }
 
 #[test]

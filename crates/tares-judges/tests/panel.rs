@@ -7,7 +7,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tares_core::stream;
 use tares_judges::panel::{fit, judge};
-use tares_judges::{Caller, Error, InputColumn, Judge, JudgeProgress, Labelled, Matrix, PanelOptions, SparseRows};
+use tares_judges::{
+    Caller, Error, InputColumn, Judge, JudgeProgress, Labelled, Matrix, PanelOptions, TextCounts, TextOptions,
+};
 
 fn quick() -> PanelOptions {
     let mut options = PanelOptions { repeats: Some(1), ..PanelOptions::default() };
@@ -80,7 +82,7 @@ fn progress_has_a_total_and_ends_there() {
     let caller = Caller { progress: &|progress| seen.lock().unwrap().push(progress), ..Caller::none() };
     judge(&Labelled::new(&inputs, &labels, 2), &quick(), caller).unwrap();
     let seen = seen.into_inner().unwrap();
-    for name in Judge::NAMES {
+    for name in ["linear", "trees"] {
         let own: Vec<&JudgeProgress> = seen.iter().filter(|progress| progress.judge == name).collect();
         assert!(own.len() > 5 && own.iter().all(|progress| progress.done <= progress.total), "{name}");
         assert_eq!(own.last().unwrap().done, own.last().unwrap().total, "{name}");
@@ -102,14 +104,14 @@ fn a_fitted_panel_predicts_new_rows() {
 #[test]
 fn text_beside_a_table_is_judged() {
     let (table, labels) = made::mixed(200, 2, 6);
-    let words: Vec<Vec<(u32, f32)>> = labels.iter().map(|&label| vec![(label, 1.0)]).collect();
-    let sparse = SparseRows::new(&words, 2).unwrap();
-    let both = Matrix::mixed(table.columns().to_vec(), sparse.clone()).unwrap();
+    let words: Vec<&str> = labels.iter().map(|&label| ["a red hen", "a black cow"][label as usize]).collect();
+    let text = TextCounts::of(&words, TextOptions::default()).unwrap();
+    let both = Matrix::mixed(table.columns().to_vec(), vec![text.clone()]).unwrap();
     let found = judge(&Labelled::new(&both, &labels, 2), &quick(), Caller::none()).unwrap();
-    assert!(found.agreement > 0.99 && found.scores.len() == 2);
-    let alone = Matrix::sparse_only(sparse);
+    assert!(found.agreement > 0.99 && found.scores.len() == 3);
+    let alone = Matrix::mixed(Vec::new(), vec![text.clone(), text]).unwrap();
     let found = judge(&Labelled::new(&alone, &labels, 2), &quick(), Caller::none()).unwrap();
-    assert!(found.agreement > 0.99 && found.scores.len() == 1);
+    assert!(found.agreement > 0.99 && found.scores.len() == 2);
 }
 
 #[test]

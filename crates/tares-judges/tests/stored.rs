@@ -6,7 +6,8 @@ use tares_core::stream;
 use tares_judges::panel::fit;
 use tares_judges::stored::{Storable, read, write};
 use tares_judges::{
-    Caller, Labelled, Linear, LinearOptions, Matrix, Panel, PanelOptions, TextFeatures, TextOptions, TreeOptions, Trees,
+    Bayes, Caller, Labelled, Linear, LinearOptions, Matrix, Panel, PanelOptions, TextCounts, TextFeatures, TextOptions,
+    TreeOptions, Trees,
 };
 
 fn small() -> (Matrix, Vec<u32>) {
@@ -31,8 +32,17 @@ fn panel() -> Panel {
     fit(&Labelled::new(&inputs, &labels, 3), &options, Caller::none()).unwrap().0
 }
 
+fn counts(texts: &[&str]) -> TextCounts {
+    TextCounts::of(texts, TextOptions::default()).unwrap()
+}
+
+fn bayes() -> Bayes {
+    let inputs = Matrix::mixed(Vec::new(), vec![counts(&["the cat sat", "the dog sat", "a cat", "a dog"])]).unwrap();
+    Bayes::fit(&Labelled::new(&inputs, &[0, 1, 0, 1], 2), 0.3, Caller::none()).unwrap()
+}
+
 fn text() -> TextFeatures {
-    TextFeatures::fit(&["the cat sat", "the dog sat", "a cat"], TextOptions::default()).unwrap()
+    TextFeatures::fit(&counts(&["the cat sat", "the dog sat", "a cat"])).unwrap()
 }
 
 #[test]
@@ -42,6 +52,7 @@ fn models_are_read_as_they_were_written() {
     assert_eq!(read::<Trees>(&write(&trees(true))).unwrap(), trees(true));
     assert_eq!(read::<Panel>(&write(&panel())).unwrap(), panel());
     assert_eq!(read::<TextFeatures>(&write(&text())).unwrap(), text());
+    assert_eq!(read::<Bayes>(&write(&bayes())).unwrap(), bayes());
 }
 
 #[test]
@@ -122,5 +133,11 @@ fn damaged_panels_are_refused_or_can_be_asked() {
 
 #[test]
 fn damaged_text_features_are_refused_or_can_be_asked() {
-    attack(&text(), |model| drop(model.transform(&["the cat"])));
+    attack(&text(), |model| drop(model.transform(&counts(&["the cat"]))));
+}
+
+#[test]
+fn damaged_naive_bayes_is_refused_or_can_be_asked() {
+    let new = Matrix::mixed(Vec::new(), vec![counts(&["the cat"])]).unwrap();
+    attack(&bayes(), |model| drop(model.log_probs(&new)));
 }

@@ -16,6 +16,7 @@ use crate::judges::folds::{FOLDS, remove_folds};
 use crate::judges::name::JudgeName;
 use crate::judges::panel::{COLUMN_FOLDS, Judges};
 use crate::record::Card;
+use crate::record::card_text::mark_words;
 use crate::report::audit_page::audit_page;
 use crate::run::load::Load;
 use crate::ui::failure::{Failure, Outcome};
@@ -350,7 +351,12 @@ impl Rows {
     /// The first suspects. Without the truth: who reviews a label should not see it.
     fn cards(&self, suspects: &[Suspect], most: usize) -> Outcome<Vec<Card>> {
         let (names, reading) = (self.names(self.classes.len()), self.data.as_ref().map(|(_, reading)| reading));
-        suspects.iter().take(most).map(|suspect| Card::of(suspect, names, None, reading)).collect()
+        let card = |suspect: &Suspect| Card::of(suspect, names, None, reading);
+        let mut cards = suspects.iter().take(most).map(card).collect::<Outcome<Vec<_>>>()?;
+        if let Some((data, _)) = &self.data {
+            mark_words(&mut cards, suspects, data)?;
+        }
+        Ok(cards)
     }
 }
 

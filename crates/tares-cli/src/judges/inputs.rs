@@ -8,9 +8,9 @@ use crate::ui::failure::Outcome;
 use tares_core::{Dataset, Row};
 use tares_data::{Reading, Rule};
 use tares_judges::matrix::MISSING;
-use tares_judges::{InputColumn, Matrix};
+use tares_judges::{InputColumn, Matrix, TextCounts, TextOptions};
 
-/// The columns of all rows, as they were before they became features. Pixels are numbers.
+/// The columns of all rows, as they were before they became features, and their texts as counts of n-grams. Pixels are numbers.
 ///
 /// # Errors
 /// No column, or numbers that are not finite.
@@ -46,11 +46,28 @@ pub fn columns(data: &Dataset, reading: &Reading) -> Outcome<Matrix> {
                 };
                 InputColumn::Categories { codes: (0..data.len()).map(code).collect(), levels: known as u32 + 1 }
             }
-            Rule::Ignored => continue,
+            Rule::Words | Rule::Ignored => continue,
         });
         start += rule.width();
     }
-    Ok(Matrix::new(columns)?)
+    Ok(Matrix::mixed(columns, texts(data)?)?)
+}
+
+/// The texts of all rows. Several columns are read as one, because a word mostly means the same in all of them, and besides
+/// each by its own words, because it need not.
+fn texts(data: &Dataset) -> tares_judges::Result<Vec<TextCounts>> {
+    let columns = data.texts();
+    let joined = |row: usize| columns.iter().map(|column| &*column.texts[row]).collect::<Vec<_>>().join("\n");
+    let own_words = TextOptions { characters: (0, 0), ..TextOptions::default() };
+    match columns {
+        [] => Ok(Vec::new()),
+        [only] => Ok(vec![TextCounts::of(&only.texts, TextOptions::default())?]),
+        several => {
+            let all: Vec<String> = (0..data.len()).map(joined).collect();
+            let own = several.iter().map(|column| TextCounts::of(&column.texts, own_words));
+            std::iter::once(TextCounts::of(&all, TextOptions::default())).chain(own).collect()
+        }
+    }
 }
 
 fn value(row: Row<'_>, feature: usize) -> f32 {

@@ -16,11 +16,34 @@ pub enum JudgeName {
 }
 
 impl JudgeName {
-    /// The judges that are asked when nobody says which: for tables a linear model and trees, for pictures `network`.
+    /// The judges that are asked when nobody says which: for columns a linear model and trees, for texts a linear model and
+    /// naive Bayes, for pictures `network`.
     pub fn portfolio(data: &Dataset, network: &Network) -> Vec<Self> {
+        let useful = |judge: &Judge| match judge {
+            Judge::Linear => true,
+            Judge::Trees => data.shape().size() > 0,
+            Judge::Bayes => !data.texts().is_empty(),
+        };
         match data.shape() {
-            Shape::Flat(_) => Judge::ALL.map(Self::Columns).to_vec(),
+            Shape::Flat(_) => Judge::ALL.into_iter().filter(useful).map(Self::Columns).collect(),
             Shape::Image { .. } => vec![Self::Network(network.clone())],
+        }
+    }
+
+    /// Refuses a judge that can read nothing of these rows.
+    ///
+    /// # Errors
+    /// Networks or trees for texts alone, naive Bayes without a text.
+    pub fn check(&self, data: &Dataset) -> Result<(), Error> {
+        let (numbers, texts) = (data.shape().size() > 0, !data.texts().is_empty());
+        match self {
+            Self::Columns(Judge::Bayes) if !texts => {
+                Err(Error::value("judge", "one that reads these columns: no column is a text", self))
+            }
+            Self::Columns(Judge::Trees) | Self::Network(_) if !numbers => {
+                Err(Error::value("judge", "linear or bayes: the rows are texts alone", self))
+            }
+            _ => Ok(()),
         }
     }
 

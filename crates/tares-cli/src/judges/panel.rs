@@ -70,6 +70,7 @@ impl Judges {
         hear: &(dyn Fn(JudgesProgress) + Sync),
     ) -> Outcome<Judgement> {
         check_names(&self.names)?;
+        self.names.iter().try_for_each(|name| name.check(data))?;
         interrupt::watch();
         create_directory(place)?;
         let matrix = OnceCell::new();

@@ -1,5 +1,6 @@
 //! [`Card`]: one suspect for people to look at, with its picture or its values.
 
+use super::card_text::CardText;
 use super::suspects::RowNames;
 use crate::ui::failure::{Failure, Outcome};
 use base64::Engine;
@@ -35,6 +36,9 @@ pub struct Card {
     /// A PNG file in base64, for pictures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub picture: Option<String>,
+    /// Texts of the row.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<CardText>,
     /// Column and value, for tables.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<(String, String)>,
@@ -55,6 +59,7 @@ impl Card {
             (Some(data), Some(reading)) => look(data, suspect.index, reading)?,
             _ => (None, Vec::new()),
         };
+        let texts = names.data.map_or(Vec::new(), |data| CardText::of(data, suspect.index));
         Ok(Self {
             index: suspect.index,
             id: names.row(suspect.index),
@@ -64,6 +69,7 @@ impl Card {
             score: suspect.score,
             reason: names.reason(suspect),
             picture,
+            texts,
             values,
         })
     }
@@ -145,7 +151,7 @@ fn row_values(row: Row<'_>, reading: &Reading) -> Vec<(String, String)> {
                 Some(_) => "–".to_owned(),
                 None => "(never seen)".to_owned(),
             },
-            Rule::Ignored => continue,
+            Rule::Words | Rule::Ignored => continue,
         };
         values.push((column.name.clone(), shown));
     }

@@ -71,6 +71,7 @@ pub fn made_up(method: &str, noise: &str, rate: f64, seed: u64, level: f64) -> R
         score: short(0.01 * index as f64),
         reason: "in-sample: kept 0 of 12 times; mean margin -1.00".into(),
         picture: None,
+        texts: Vec::new(),
         values: vec![("<i>width</i>".into(), "1.5".into())],
     };
     RunRecord { name: format!("runs/{method}-{seed}"), manifest, epochs, gallery: (0..3).map(card).collect() }

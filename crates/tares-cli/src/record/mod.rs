@@ -5,7 +5,7 @@
 //! manifest.json      facts and results: version, data hash, realised noise, machine, accuracy
 //! epochs.jsonl       one line per epoch
 //! samples.parquet    one row per training row: mean margin, times kept, last loss, prediction
-//! gallery.json       the most suspicious rows with their pictures or values
+//! gallery.json       the most suspicious rows with their pictures, texts or values
 //! suspects.csv       all suspicious rows, as a table
 //! model.safetensors  the weights
 //! model.json         network, method, classes, and how a file becomes the network's input
@@ -14,6 +14,7 @@
 //! ```
 
 pub mod card;
+pub mod card_text;
 mod epochs;
 #[cfg(test)]
 pub(crate) mod made_up;

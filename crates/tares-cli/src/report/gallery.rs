@@ -2,6 +2,10 @@
 
 use super::escape::html;
 use crate::record::card::Card;
+use crate::record::card_text::CardText;
+
+/// Characters of a text on a card.
+const LONGEST_TEXT: usize = 300;
 
 /// The cards as an HTML list of figures.
 pub fn cards(cards: &[Card]) -> String {
@@ -15,6 +19,10 @@ pub fn cards(cards: &[Card]) -> String {
             }
             None => {
                 text.push_str("<dl class=\"values\">");
+                for CardText { name, text: shown, words } in &card.texts {
+                    let (name, shown) = (html(name), marked(shown, words));
+                    text.push_str(&format!("<div class=\"long\"><dt>{name}</dt><dd>{shown}</dd></div>"));
+                }
                 for (name, value) in card.values.iter().take(8) {
                     text.push_str(&format!("<div><dt>{}</dt><dd>{}</dd></div>", html(name), html(value)));
                 }
@@ -40,9 +48,31 @@ pub fn cards(cards: &[Card]) -> String {
     text
 }
 
+/// The beginning of a text, its words that speak for the suggestion marked.
+fn marked(text: &str, words: &[String]) -> String {
+    let text: String = text.chars().take(LONGEST_TEXT).collect();
+    let in_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut shown = String::new();
+    for part in text.split_inclusive(|c| !in_word(c)) {
+        let word = part.trim_end_matches(|c| !in_word(c));
+        match words.iter().any(|marked| *marked == word.to_lowercase()) {
+            true => shown.push_str(&format!("<mark>{}</mark>{}", html(word), html(&part[word.len()..]))),
+            false => shown.push_str(&html(part)),
+        }
+    }
+    shown
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_speak_for_the_suggestion_are_marked_and_no_text_is_markup() {
+        let words = ["prize".to_owned(), "won".to_owned()];
+        assert_eq!(marked("Won <b>a PRIZE!", &words), "<mark>Won</mark> &lt;b&gt;a <mark>PRIZE</mark>!");
+        assert_eq!(marked("prizes", &words), "prizes");
+    }
 
     #[test]
     fn names_are_text_not_markup() {

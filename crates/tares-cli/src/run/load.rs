@@ -22,6 +22,10 @@ pub struct Load {
     #[arg(long, value_name = "COLUMN")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id_column: Option<String>,
+    /// A column of a table that holds texts; may be given several times. Others are recognised
+    #[arg(long, value_name = "COLUMN")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub text: Vec<String>,
     /// Labels in a file of their own, for features in an NPY file
     #[arg(long, value_name = "FILE")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,6 +59,7 @@ impl Default for Load {
             data_dir: None,
             label: None,
             id_column: None,
+            text: Vec::new(),
             labels: None,
             test: None,
             test_fraction: Some(options.test_fraction),
@@ -100,7 +105,9 @@ impl Load {
             ("--labels", self.labels.as_ref().map(path)),
             ("--image-size", self.image_size.map(size)),
         ];
-        let typed = options.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten();
+        let texts = self.text.iter().map(|column| ("--text", Some(column.clone())));
+        let options = options.into_iter().chain(texts);
+        let typed = options.filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten();
         let switches = [("--skip-unreadable", self.skip_unreadable), ("--coarse", self.coarse)];
         typed.chain(switches.iter().filter(|(_, on)| *on).map(|(name, _)| (*name).to_owned())).collect()
     }
@@ -111,6 +118,7 @@ impl Load {
             options.data_dir.clone_from(&self.data_dir);
             options.label.clone_from(&self.label);
             options.id_column.clone_from(&self.id_column);
+            options.text.clone_from(&self.text);
             options.labels_file.clone_from(&self.labels);
             options.test.clone_from(&self.test);
             options.test_fraction = self.test_fraction.unwrap_or(options.test_fraction);

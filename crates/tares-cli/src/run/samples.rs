@@ -4,6 +4,7 @@
 //! `tares audit` judges out-of-sample. Both write `suspects.csv`; the reason in every line of ours says "in-sample".
 
 use crate::record::Card;
+use crate::record::card_text::mark_words;
 use crate::record::suspects::RowNames;
 use crate::ui::failure::Outcome;
 use std::path::Path;
@@ -113,5 +114,8 @@ impl Samples {
 /// A picture that cannot be encoded.
 pub fn gallery(train: &Dataset, suspects: &[Suspect], reading: &Reading) -> Outcome<Vec<Card>> {
     let names = RowNames { data: Some(train), listed: &[], classes: train.classes() };
-    suspects.iter().take(CARDS).map(|suspect| Card::of(suspect, names, train.truth(), Some(reading))).collect()
+    let card = |suspect: &Suspect| Card::of(suspect, names, train.truth(), Some(reading));
+    let mut cards = suspects.iter().take(CARDS).map(card).collect::<Outcome<Vec<_>>>()?;
+    mark_words(&mut cards, suspects, train)?;
+    Ok(cards)
 }

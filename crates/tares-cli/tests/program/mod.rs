@@ -138,6 +138,27 @@ pub fn flowers(directory: &Path, rows: usize, classes: [&str; 3]) -> PathBuf {
     path
 }
 
+/// Messages of two classes in `messages.csv` (label, message), every tenth label wrong, and the true ones in `truth.csv`.
+pub fn messages(directory: &Path, rows: usize) -> PathBuf {
+    const SPAM: [&str; 6] = ["win", "prize", "claim", "free", "offer", "urgent"];
+    const HAM: [&str; 6] = ["lunch", "home", "tomorrow", "meeting", "thanks", "dinner"];
+    const BOTH: [&str; 8] = ["you", "the", "now", "call", "is", "for", "at", "please"];
+    let (mut text, mut truth) = (String::from("label,message\n"), String::from("truth\n"));
+    let mut draw = tares_core::stream(3, "messages");
+    for row in 0..rows {
+        let (kind, other, words) = if draw.chance(0.5) { ("spam", "ham", SPAM) } else { ("ham", "spam", HAM) };
+        let mut message: Vec<&str> = (0..6).map(|_| BOTH[draw.below(8)]).collect();
+        (0..3).for_each(|_| message.insert(draw.below(6), words[draw.below(6)]));
+        let label = if row % 10 == 3 { other } else { kind };
+        writeln!(text, "{label},{} {row}", message.join(" ")).unwrap();
+        writeln!(truth, "{kind}").unwrap();
+    }
+    let path = directory.join("messages.csv");
+    std::fs::write(&path, text).unwrap();
+    std::fs::write(directory.join("truth.csv"), truth).unwrap();
+    path
+}
+
 /// The lines of `epochs.jsonl` without the seconds, which no two runs share.
 pub fn epochs(run: &Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(run.join("epochs.jsonl")).unwrap();

@@ -72,7 +72,7 @@ pub struct Found {
     pub test_set_aside: bool,
     /// Every class with its rows.
     pub classes: Vec<ClassFound>,
-    /// What one row looks like: `3x32x32 bytes`, `54 numbers`.
+    /// What one row looks like: `3x32x32 bytes`, `54 numbers`, `2 texts`.
     pub shape: String,
     /// The columns of a table and what became of them.
     pub columns: Vec<ColumnFound>,
@@ -136,13 +136,23 @@ impl Found {
             classes: train.class_names().iter().enumerate().map(class).collect(),
             shape: match train.shape() {
                 Shape::Image { channels, height, width } => format!("{channels}x{height}x{width} {kind}"),
-                Shape::Flat(size) => format!("{size} {kind}"),
+                Shape::Flat(size) => flat(size, kind, train.texts().len()),
             },
             columns: Vec::new(),
             notes: Vec::new(),
             column_notes: Vec::new(),
             skipped: Vec::new(),
         }
+    }
+}
+
+/// `54 numbers`, `2 texts`, `3 numbers and 1 text`.
+fn flat(size: usize, kind: &str, texts: usize) -> String {
+    let texts_word = if texts == 1 { "text" } else { "texts" };
+    match (size, texts) {
+        (_, 0) => format!("{size} {kind}"),
+        (0, _) => format!("{texts} {texts_word}"),
+        _ => format!("{size} {kind} and {texts} {texts_word}"),
     }
 }
 

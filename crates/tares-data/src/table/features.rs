@@ -5,6 +5,8 @@ use super::number::Notation;
 use super::rules::{ColumnRule, Rule, TableRules};
 use crate::error::{DataError, Result};
 use std::collections::HashMap;
+use std::sync::Arc;
+use tares_core::TextColumn;
 
 impl TableRules {
     /// The features of all rows of a table. Columns are found by name; their order may differ from training.
@@ -28,6 +30,21 @@ impl TableRules {
             start += rule.width();
         }
         Ok(features)
+    }
+
+    /// The texts of all rows of a table, column by column. A missing one is empty.
+    ///
+    /// # Errors
+    /// A column of training is not there.
+    pub(crate) fn texts(&self, table: &RawTable) -> Result<Vec<TextColumn>> {
+        let words = self.columns.iter().filter(|column| column.rule == Rule::Words);
+        let texts = |column: &ColumnRule| {
+            let (codes, levels) = table.columns[table.position(&column.name)?].values.clone().into_text();
+            let levels: Vec<Arc<str>> = levels.into_iter().map(Into::into).collect();
+            let text = |&code: &u32| levels.get(code as usize).cloned().unwrap_or_default();
+            Ok(TextColumn::new(column.name.clone(), codes.iter().map(text)))
+        };
+        words.map(texts).collect()
     }
 }
 
@@ -72,7 +89,7 @@ fn fill(
                 hot.into_iter().for_each(|hot| row[hot] = 1.0);
             }
         }
-        (Rule::Ignored, _) => {}
+        (Rule::Words | Rule::Ignored, _) => {}
     }
     Ok(())
 }

@@ -1,30 +1,52 @@
 //! Fits the rules of a table's columns on its training rows.
 
 use super::columns::{Column, MISSING, RawTable, Values};
+use super::prose;
 use super::rules::{ColumnRule, MOST_LEVELS, Rule, TableRules};
 use crate::error::{DataError, Place, Result};
 use tares_core::Error;
 
 impl TableRules {
-    /// Fits the rules of the feature columns on the rows `train`.
+    /// Fits the rules of the feature columns on the rows `train`. Columns named in `texts` are texts.
     ///
     /// # Errors
-    /// No column that says anything; numbers too large to average.
-    pub(crate) fn fit(table: &RawTable, train: &[usize], standardise: bool) -> Result<Vec<ColumnRule>> {
+    /// No column that says anything; a text column that is not there or holds no text; numbers too large to average.
+    pub(crate) fn fit(
+        table: &RawTable,
+        train: &[usize],
+        texts: &[String],
+        standardise: bool,
+    ) -> Result<Vec<ColumnRule>> {
+        texts.iter().try_for_each(|name| check_text(table, name))?;
         let rule = |column: &Column| {
             let rule = match &column.values {
+                _ if texts.contains(&column.name) => Rule::Words,
                 Values::Numbers(numbers) => fit_numbers(table, column, numbers, train, standardise)?,
                 Values::Text { codes, levels } => fit_text(codes, levels, train),
             };
             Ok(ColumnRule { name: column.name.clone(), rule })
         };
         let rules = table.columns.iter().map(rule).collect::<Result<Vec<_>>>()?;
-        if rules.iter().all(|column| column.rule.width() == 0) {
+        if rules.iter().all(|column| column.rule.width() == 0 && column.rule != Rule::Words) {
             let source = Error::value("table", "at least one column of features", "none besides label and id");
             return Err(DataError::content(&table.path, source));
         }
         Ok(rules)
     }
+}
+
+/// Refuses a column that cannot be read as text.
+fn check_text(table: &RawTable, name: &str) -> Result<()> {
+    let Some(column) = table.columns.iter().find(|column| column.name == name) else {
+        let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).take(50).collect();
+        return Err(DataError::content(&table.path, Error::unknown("text column", name, &names)));
+    };
+    let problem = match &column.values {
+        values if values.missing() == table.rows => "has no text in any row",
+        Values::Numbers(_) => "holds numbers, not texts",
+        Values::Text { .. } => return Ok(()),
+    };
+    Err(DataError::format(&table.path, Place::Part(format!("text column \"{name}\"")), problem))
 }
 
 fn fit_numbers(table: &RawTable, column: &Column, numbers: &[f64], train: &[usize], standardise: bool) -> Result<Rule> {
@@ -59,8 +81,12 @@ fn fit_text(codes: &[u32], levels: &[String], train: &[usize]) -> Rule {
     }
     let mut seen: Vec<usize> = (0..levels.len()).filter(|&level| counts[level] > 0).collect();
     let present = train.len() - missing;
-    if seen.is_empty() || (seen.len() > 20 && seen.len() * 2 > present) {
+    if seen.is_empty() {
         return Rule::Ignored;
+    }
+    if seen.len() > 20 && seen.len() * 2 > present {
+        let texts: Vec<&str> = seen.iter().map(|&level| levels[level].as_str()).collect();
+        return if prose::is_prose(&texts) { Rule::Words } else { Rule::Ignored };
     }
     seen.sort_by(|&a, &b| counts[b].cmp(&counts[a]).then_with(|| levels[a].cmp(&levels[b])));
     let other = seen.len() > MOST_LEVELS;

@@ -7,6 +7,7 @@ mod index;
 pub(crate) mod labels;
 mod notes;
 pub(crate) mod number;
+mod prose;
 pub(crate) mod rows;
 pub(crate) mod rules;
 

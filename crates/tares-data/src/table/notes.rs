@@ -14,6 +14,7 @@ impl TableRules {
             role: match &column.rule {
                 Rule::Number { .. } => "number".into(),
                 Rule::Text { levels, .. } => format!("text, {} levels", levels.len()),
+                Rule::Words => "text, read by its words".into(),
                 Rule::Ignored => format!("left out ({})", why(&column.name)),
             },
             missing: table.position(&column.name).map_or(0, |position| table.columns[position].values.missing()),
@@ -36,7 +37,7 @@ impl TableRules {
         let why = |name: &str| {
             let column = table.columns.iter().find(|column| column.name == name);
             match column.is_some_and(|column| column.values.missing() < table.rows) {
-                true => "text that differs in nearly every row",
+                true => "short text that differs in nearly every row; --text reads it by its words",
                 false => "has no value in any row",
             }
         };
@@ -45,16 +46,20 @@ impl TableRules {
 
     /// A sentence for every column that is not used as it stands.
     pub(crate) fn notes(&self, table: &RawTable) -> Vec<String> {
-        let shared = |column: &ColumnRule| match &column.rule {
+        let changed = |column: &ColumnRule| match &column.rule {
             Rule::Text { other: true, .. } => Some(format!(
                 "column \"{}\" has more than {MOST_LEVELS} different texts: the rarer ones share one feature",
+                column.name
+            )),
+            Rule::Words => Some(format!(
+                "column \"{}\" is read as text, by its words: linear models and naive Bayes use it, networks and trees don't",
                 column.name
             )),
             _ => None,
         };
         let left_out = table.left_out.iter().cloned().chain(self.ignored(table));
         let left_out: Vec<String> = left_out.map(|column| column.sentence()).collect();
-        table.notes.iter().cloned().chain(left_out).chain(self.columns.iter().filter_map(shared)).collect()
+        table.notes.iter().cloned().chain(left_out).chain(self.columns.iter().filter_map(changed)).collect()
     }
 }
 
@@ -78,13 +83,13 @@ mod tests {
             [
                 "column \"price\" has decimal commas",
                 "column \"tags\" is left out (holds lists)",
-                "column \"comment\" is left out (text that differs in nearly every row)",
+                "column \"comment\" is left out (short text that differs in nearly every row; --text reads it by its words)",
                 "column \"empty\" is left out (has no value in any row)",
                 "column \"city\" has more than 100 different texts: the rarer ones share one feature",
             ]
         );
         let roles: Vec<String> = rules.found(&table).into_iter().map(|column| column.role).collect();
         assert_eq!(roles[3], "left out (holds lists)");
-        assert_eq!(roles[0], "left out (text that differs in nearly every row)");
+        assert_eq!(roles[0], "left out (short text that differs in nearly every row; --text reads it by its words)");
     }
 }

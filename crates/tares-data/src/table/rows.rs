@@ -92,12 +92,16 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
     } else {
         (labelled.clone(), None)
     };
+    if let Some(what) = special_text(options, &label.name, train.ids.as_ref().map(|(name, _)| name.as_str())) {
+        let problem = format!("the {what} column cannot be a text column as well");
+        return Err(DataError::format(&path, Place::File, problem));
+    }
     let rules = TableRules {
         label: Some(label.name.clone()),
         id: train.ids.as_ref().map(|(name, _)| name.clone()),
         header: train.header,
         delimiter: train.delimiter.map(char::from),
-        columns: TableRules::fit(&train.table, &fitted_on, options.standardise)?,
+        columns: TableRules::fit(&train.table, &fitted_on, &options.text, options.standardise)?,
     };
     if !train.header && origin.format() == Format::Csv {
         notes.push(format!("no header: columns are numbered, the labels are {}", label.name));
@@ -140,6 +144,16 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
     let row = RowShape::Flat(rules.width());
     let reading = Reading { format: origin.format(), class_names: names, row, bytes: false, table: Some(rules) };
     Ok(Loaded { train: data, test, unlabelled, found, reading, origin })
+}
+
+/// Which special column was named as a text, if one was.
+fn special_text(options: &LoadOptions, label: &str, id: Option<&str>) -> Option<&'static str> {
+    let named = |name: &str| options.text.iter().any(|text| text == name);
+    match id {
+        _ if named(label) => Some("label"),
+        Some(id) if named(id) => Some("id"),
+        _ => None,
+    }
 }
 
 pub(crate) fn load_with(
@@ -194,8 +208,13 @@ impl TablePart {
 
     fn dataset(&self, rules: &TableRules, labels: Vec<Label>, names: &[String]) -> Result<Dataset> {
         let features = rules.features(&self.table)?;
+        let texts = rules.texts(&self.table)?;
         let make = || {
-            let data = Dataset::new(features, Shape::Flat(rules.width()), labels, names.iter().cloned())?;
+            let names = names.iter().cloned();
+            let data = match rules.width() {
+                0 => Dataset::of_texts(texts, labels, names)?,
+                width => Dataset::new(features, Shape::Flat(width), labels, names)?.with_texts(texts)?,
+            };
             match &self.ids {
                 Some((_, ids)) => data.with_ids(ids.clone()),
                 None => Ok(data),

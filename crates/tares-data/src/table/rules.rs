@@ -4,10 +4,13 @@
 //! - A number x becomes `(x − mean) / std`, with mean and standard deviation of the training rows that have a value. (A column
 //!   that never changes gives 0.) A missing number becomes the mean, which is 0; if a training row misses the number, a second
 //!   column `name is missing` (0 or 1) is added.
-//! - Text becomes one 0/1 column for each of the [`MOST_LEVELS`] most frequent levels in training. Rarer levels share
+//! - Texts of several words that mostly differ, or that were named, are kept as they are and read by their words
+//!   ([`Rule::Words`]).
+//! - Other text becomes one 0/1 column for each of the [`MOST_LEVELS`] most frequent levels in training. Rarer levels share
 //!   `name=(other)`. Missing text has the column `name=(missing)`, if a training row misses the text. A level that training
 //!   did not have is all zeros.
-//! - Text that differs in more than half of the rows (a name, a comment) is left out: such levels say nothing about new rows.
+//! - Short text that differs in more than half of the rows (a name, a code) is left out: such levels say nothing about new
+//!   rows.
 
 use crate::table::columns::ColumnKind;
 use crate::table::number::Notation;
@@ -70,6 +73,8 @@ pub enum Rule {
         /// Whether missing text has a column.
         missing: bool,
     },
+    /// Kept as text beside the features: [`Dataset::texts`](tares_core::Dataset::texts).
+    Words,
     /// Left out.
     Ignored,
 }
@@ -84,7 +89,7 @@ impl Rule {
         match self {
             Self::Number { missing, .. } => 1 + usize::from(*missing),
             Self::Text { levels, other, missing } => levels.len() + usize::from(*other) + usize::from(*missing),
-            Self::Ignored => 0,
+            Self::Words | Self::Ignored => 0,
         }
     }
 }
@@ -109,7 +114,7 @@ impl TableRules {
                     names.extend(other.then(|| format!("{name}=(other)")));
                     names.extend(missing.then(|| format!("{name}=(missing)")));
                 }
-                Rule::Ignored => {}
+                Rule::Words | Rule::Ignored => {}
             }
         }
         names
@@ -119,7 +124,7 @@ impl TableRules {
     pub(crate) fn kinds(&self) -> HashMap<String, ColumnKind> {
         let kind = |rule: &Rule| match rule {
             Rule::Number { notation, .. } => Some(ColumnKind::Number(notation.clone())),
-            Rule::Text { .. } => Some(ColumnKind::Text),
+            Rule::Text { .. } | Rule::Words => Some(ColumnKind::Text),
             Rule::Ignored => None,
         };
         self.columns.iter().filter_map(|column| Some((column.name.clone(), kind(&column.rule)?))).collect()
@@ -166,7 +171,7 @@ pub(in crate::table) mod tests {
     }
 
     pub(in crate::table) fn rules(table: &RawTable, train: &[usize]) -> TableRules {
-        let columns = TableRules::fit(table, train, true).unwrap();
+        let columns = TableRules::fit(table, train, &[], true).unwrap();
         TableRules { label: None, id: None, header: true, delimiter: None, columns }
     }
 

@@ -1,9 +1,10 @@
 //! Columns → what a linear model can multiply: numbers to mean 0 and variance 1, one column per category, one column
-//! that says where a number is missing. Fitted on the training rows alone.
+//! that says where a number is missing, TF-IDF weights of texts. Fitted on the training rows alone.
 
 use crate::error::{Result, stored, value};
 use crate::labelled::Labelled;
 use crate::matrix::{InputColumn, Matrix, SparseRows};
+use crate::text::features::TextFeatures;
 use serde::{Deserialize, Serialize};
 
 /// How every column is encoded.
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub(crate) struct Encoder {
     columns: Vec<Encoding>,
-    sparse_width: usize,
+    texts: Vec<TextFeatures>,
 }
 
 /// One column.
@@ -37,7 +38,9 @@ pub(crate) struct Design {
 }
 
 impl Encoder {
-    pub(crate) fn fit(data: &Labelled<'_>) -> Self {
+    /// # Errors
+    /// No row.
+    pub(crate) fn fit(data: &Labelled<'_>) -> Result<Self> {
         let columns = data
             .inputs
             .columns()
@@ -52,7 +55,8 @@ impl Encoder {
                 }
             })
             .collect();
-        Self { columns, sparse_width: data.inputs.sparse().map_or(0, SparseRows::width) }
+        let texts = data.inputs.texts().iter().map(TextFeatures::fit).collect::<Result<_>>()?;
+        Ok(Self { columns, texts })
     }
 
     /// Entries per row.
@@ -66,12 +70,7 @@ impl Encoder {
                 Encoding::Category { used, .. } => used.len(),
             })
             .sum();
-        dense + sparse + self.sparse_width
-    }
-
-    /// Columns of the inputs' own sparse part; they come last.
-    pub(crate) fn sparse_width(&self) -> usize {
-        self.sparse_width
+        dense + sparse + self.texts.iter().map(TextFeatures::width).sum::<usize>()
     }
 
     /// Encodes rows like those it was fitted on.
@@ -105,14 +104,21 @@ impl Encoder {
                 _ => unreachable!("checked above"),
             }
         }
-        let mut sparse = SparseRows::empty(width as usize + self.sparse_width);
+        // A block of entries per column of text.
+        let mut texts = Vec::with_capacity(self.texts.len());
+        let mut first = width;
+        for (features, counts) in self.texts.iter().zip(inputs.texts()) {
+            texts.push((first, features.transform(counts)?));
+            first += features.width() as u32;
+        }
+        let mut sparse = SparseRows::empty(first as usize);
         let mut entries = Vec::new();
         for row in 0..inputs.rows() {
             entries.clear();
             entries.extend(blocks.iter().filter_map(|(first, place)| Some((first + place(row)?, 1.0))));
-            if let Some(more) = inputs.sparse() {
-                let (columns, values) = more.row(row);
-                entries.extend(columns.iter().zip(values).map(|(&column, &value)| (width + column, value)));
+            for (first, text) in &texts {
+                let (columns, values) = text.row(row);
+                entries.extend(columns.iter().zip(values).map(|(&column, &value)| (first + column, value)));
             }
             sparse.push(&entries);
         }
@@ -130,10 +136,7 @@ impl Encoder {
             };
             return Err(value(&format!("column {place}"), expected, "the other kind"));
         }
-        match inputs.sparse().map_or(0, SparseRows::width) {
-            width if width == self.sparse_width => Ok(()),
-            width => Err(value("number of sparse columns", self.sparse_width.to_string(), width)),
-        }
+        crate::error::same_length("list of text columns", self.texts.len(), inputs.texts().len())
     }
 
     pub(crate) fn check(&self) -> Result<()> {
@@ -148,7 +151,7 @@ impl Encoder {
                 }
             }
         }
-        stored(self.sparse_width <= u32::MAX as usize / 2, "too many sparse columns")
+        self.texts.iter().try_for_each(TextFeatures::check)
     }
 }
 

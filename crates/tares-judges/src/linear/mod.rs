@@ -1,4 +1,4 @@
-//! The linear judge: multinomial logistic regression with an L2 penalty, on dense and sparse inputs.
+//! The linear judge: multinomial logistic regression with an L2 penalty, on columns and texts.
 //!
 //! The strength of the penalty is chosen by out-of-fold log-loss along a short path from strong to weak, each fit
 //! starting from the one before.
@@ -7,13 +7,15 @@ mod encode;
 mod lbfgs;
 mod objective;
 
+use crate::calibrate;
 use crate::caller::Caller;
 use crate::cross_fit::{CrossFit, scatter};
 use crate::error::{Result, stored, value};
 use crate::fold::Fold;
 use crate::labelled::{Labelled, Part};
-use crate::matrix::{Matrix, SparseRows};
+use crate::matrix::Matrix;
 use crate::softmax::normalise;
+use crate::text::counts::TextCounts;
 use encode::{Design, Encoder};
 use lbfgs::Stop;
 use objective::{Objective, outputs};
@@ -101,26 +103,6 @@ impl Linear {
         Ok(self.log_probs_of(&self.encoder.encode(inputs)?))
     }
 
-    /// The weight of every sparse column for `class`, against the mean of all classes: which words speak for it.
-    pub fn sparse_weights(&self, class: Label) -> Vec<f64> {
-        let outputs = outputs(self.present.len());
-        let dense = self.encoder.width() - self.encoder.sparse_width();
-        let sparse = &self.parameters[dense * outputs..self.parameters.len() - outputs];
-        let place = self.present.iter().position(|&present| present == class);
-        let of_output = |weights: &[f64]| match (place, weights) {
-            (None, _) => 0.0,
-            (Some(place), [weight]) => {
-                if place == 1 {
-                    0.5 * weight
-                } else {
-                    -0.5 * weight
-                }
-            }
-            (Some(place), _) => weights[place] - weights.iter().sum::<f64>() / weights.len() as f64,
-        };
-        sparse.chunks_exact(outputs).map(of_output).collect()
-    }
-
     fn log_probs_of(&self, design: &Design) -> Vec<f64> {
         let (classes, present) = (self.classes, self.present.len());
         let mut all = vec![self.absent.ln(); design.rows * classes];
@@ -171,7 +153,7 @@ impl Fitting {
         let present: Vec<Label> = (0..data.classes).filter(|&k| totals[k] > 0.0).map(|k| k as Label).collect();
         let place = |label: &Label| present.binary_search(label).expect("a class with a row") as Label;
         let labels = data.labels.iter().map(place).collect();
-        let encoder = Encoder::fit(data);
+        let encoder = Encoder::fit(data)?;
         let design = encoder.encode(data.inputs)?;
         // Half a row for every class: the usual pseudo-count.
         let absent = 0.5 / (totals.iter().sum::<f64>() + 0.5 * data.classes as f64);
@@ -215,7 +197,8 @@ pub fn cross_fit(
 ) -> Result<CrossFit<f64>> {
     data.check()?;
     let inputs = data.inputs;
-    let entries = inputs.rows() * inputs.columns().len() + inputs.sparse().map_or(0, SparseRows::entries);
+    let entries =
+        inputs.rows() * inputs.columns().len() + inputs.texts().iter().map(TextCounts::entries).sum::<usize>();
     let deciding = if entries * outputs(data.classes) > LARGE { 1 } else { folds.len() };
     let total = (PATH.len() + NEIGHBOURS.len()) * deciding + (folds.len() - deciding);
     let done = AtomicUsize::new(0);
@@ -232,7 +215,7 @@ pub fn cross_fit(
         let deciders = fittings.par_iter_mut().zip(&folds[..deciding]);
         let answers: Vec<Vec<f64>> =
             deciders.map(|(fitting, fold)| fit(fitting, fold, strength)).collect::<Result<_>>()?;
-        let loss = held_loss(data, folds, &answers);
+        let loss = held_loss(data, folds, &answers)?;
         let better = best.as_ref().is_none_or(|best| loss < best.loss);
         if better {
             *best = Some(Tried { strength, loss, answers });
@@ -267,11 +250,10 @@ struct Tried {
     answers: Vec<Vec<f64>>,
 }
 
-/// Sum of the held-out rows' losses.
-fn held_loss(data: &Labelled<'_>, folds: &[Fold], answers: &[Vec<f64>]) -> f64 {
-    let of_fold = |(fold, answers): (&Fold, &Vec<f64>)| {
-        let rows = fold.held.iter().zip(answers.chunks_exact(data.classes));
-        -rows.map(|(&row, answer)| data.weight(row) * answer[data.labels[row] as usize]).sum::<f64>()
-    };
-    folds.iter().zip(answers).map(of_fold).sum()
+/// The held-out rows' log-loss after calibration: a judge's answers are calibrated anyway, and a strong penalty only looks worse
+/// than it is because it makes every answer unsure.
+fn held_loss(data: &Labelled<'_>, folds: &[Fold], answers: &[Vec<f64>]) -> Result<f64> {
+    let held: Vec<usize> = folds.iter().zip(answers).flat_map(|(fold, _)| fold.held.iter().copied()).collect();
+    let labels: Vec<Label> = held.iter().map(|&row| data.labels[row]).collect();
+    calibrate::loss(&answers.concat(), &labels, data.classes, |place| data.weight(held[place]))
 }

@@ -240,7 +240,9 @@ mod tests {
     use super::*;
     use crate::labelled::Labelled;
     use crate::linear::encode::Encoder;
-    use crate::matrix::{InputColumn, Matrix, SparseRows};
+    use crate::matrix::{InputColumn, Matrix};
+    use crate::text::TextOptions;
+    use crate::text::counts::TextCounts;
     use tares_core::stream;
 
     #[test]
@@ -254,11 +256,12 @@ mod tests {
                 InputColumn::Categories { codes: (0..rows).map(|_| draw.below(4) as u32).collect(), levels: 4 },
                 InputColumn::Numbers(numbers(&mut draw)),
             ];
-            let sparse: Vec<Vec<(u32, f32)>> = (0..rows).map(|_| vec![(draw.below(6) as u32, 0.5)]).collect();
-            let inputs = Matrix::mixed(columns, SparseRows::new(&sparse, 6).unwrap()).unwrap();
+            let words: Vec<&str> = (0..rows).map(|_| ["ox", "cow ox", "hen", ""][draw.below(4)]).collect();
+            let text = TextCounts::of(&words, TextOptions::default()).unwrap();
+            let inputs = Matrix::mixed(columns, vec![text]).unwrap();
             let labels: Vec<Label> = (0..rows).map(|_| draw.below(classes) as Label).collect();
             let weights: Vec<f64> = (0..rows).map(|_| 0.5 + draw.unit()).collect();
-            let encoder = Encoder::fit(&Labelled::new(&inputs, &labels, classes));
+            let encoder = Encoder::fit(&Labelled::new(&inputs, &labels, classes)).unwrap();
             let design = encoder.encode(&inputs).unwrap();
             let mut objective = Objective::new(&design, &labels, classes, |row| weights[row]);
             let parameters: Vec<f64> = (0..(encoder.width() + 1) * outputs(classes)).map(|_| draw.normal()).collect();

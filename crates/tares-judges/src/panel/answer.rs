@@ -6,7 +6,7 @@ use crate::cross_fit::CrossFit;
 use crate::error::{Result, value};
 use crate::fold::{Fold, folds, repeats_for};
 use crate::labelled::Labelled;
-use crate::{linear, trees};
+use crate::{bayes, linear, trees};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Instant;
@@ -33,18 +33,23 @@ pub enum Setting {
     Penalty(f64),
     /// Rounds of boosting.
     Rounds(usize),
+    /// Smoothing of naive Bayes.
+    Smoothing(f64),
 }
 
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Penalty(strength) => {
-                let text = format!("{strength:.3}");
-                write!(f, "penalty {}", text.trim_end_matches('0').trim_end_matches('.'))
-            }
+            Self::Penalty(strength) => write!(f, "penalty {}", short(strength)),
             Self::Rounds(rounds) => write!(f, "{rounds} rounds"),
+            Self::Smoothing(smoothing) => write!(f, "smoothing {}", short(smoothing)),
         }
     }
+}
+
+/// At most three digits after the point.
+fn short(number: &f64) -> String {
+    format!("{number:.3}").trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// How the rows are cut: folds of each repetition, and repetitions.
@@ -71,15 +76,19 @@ pub fn ask(judge: Judge, data: &Labelled<'_>, options: &PanelOptions, caller: Ca
     let (log_probs, setting) = match judge {
         Judge::Linear => {
             let fits = each(&cuts, caller, |cut, caller| linear::cross_fit(data, cut, options.linear, caller))?;
-            // Strengths are factors: their mean is geometric.
-            let mean = (fits.iter().map(|fit| fit.setting.ln()).sum::<f64>() / fits.len() as f64).exp();
-            (mean_of(fits), Setting::Penalty(mean))
+            let strength = mean_factor(&fits);
+            (mean_of(fits), Setting::Penalty(strength))
         }
         Judge::Trees => {
             let trees = options.tree_options();
             let fits = each(&cuts, caller, |cut, caller| trees::cross_fit(data, cut, trees, caller))?;
             let mean = fits.iter().map(|fit| fit.setting).sum::<usize>() as f64 / fits.len() as f64;
             (mean_of(fits), Setting::Rounds(mean.round() as usize))
+        }
+        Judge::Bayes => {
+            let fits = each(&cuts, caller, |cut, caller| bayes::cross_fit(data, cut, caller))?;
+            let smoothing = mean_factor(&fits);
+            (mean_of(fits), Setting::Smoothing(smoothing))
         }
     };
     let seconds = start.elapsed().as_secs_f64();
@@ -100,6 +109,11 @@ fn each<S>(
         fit(cut, Caller { progress: &progress, interrupt: caller.interrupt })
     };
     cuts.iter().enumerate().map(one).collect()
+}
+
+/// Strengths and smoothings are factors: their mean is geometric.
+fn mean_factor(fits: &[CrossFit<f64>]) -> f64 {
+    (fits.iter().map(|fit| fit.setting.ln()).sum::<f64>() / fits.len() as f64).exp()
 }
 
 fn mean_of<S>(mut fits: Vec<CrossFit<S>>) -> Vec<f64> {

@@ -9,6 +9,7 @@ mod blend;
 pub use answer::{Answer, Setting, ask, cuts};
 pub use blend::{JudgeScore, Judgement};
 
+use crate::bayes::Bayes;
 use crate::calibrate;
 use crate::caller::Caller;
 use crate::error::{Result, stored};
@@ -27,15 +28,17 @@ use std::str::FromStr;
 pub enum Judge {
     /// Logistic regression.
     Linear,
-    /// Gradient-boosted trees.
+    /// Gradient-boosted trees. They read no texts.
     Trees,
+    /// Naive Bayes of texts. It reads nothing else.
+    Bayes,
 }
 
 impl Judge {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Linear, Self::Trees];
+    pub const ALL: [Self; 3] = [Self::Linear, Self::Trees, Self::Bayes];
     /// Their names, as [`FromStr`] takes them.
-    pub const NAMES: [&'static str; 2] = ["linear", "trees"];
+    pub const NAMES: [&'static str; 3] = ["linear", "trees", "bayes"];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -58,12 +61,15 @@ impl FromStr for Judge {
     }
 }
 
-/// The judges for data of this shape: trees where there are dense columns to ask about, the linear model always.
+/// The judges for data of this shape: the linear model always, trees where there are columns to ask about, naive Bayes where
+/// there are texts.
 pub fn portfolio(inputs: &Matrix) -> Vec<Judge> {
-    match inputs.columns().is_empty() {
-        true => vec![Judge::Linear],
-        false => vec![Judge::Linear, Judge::Trees],
-    }
+    let useful = |judge: &Judge| match judge {
+        Judge::Linear => true,
+        Judge::Trees => !inputs.columns().is_empty(),
+        Judge::Bayes => !inputs.texts().is_empty(),
+    };
+    Judge::ALL.into_iter().filter(useful).collect()
 }
 
 /// How a panel is asked.
@@ -128,6 +134,7 @@ struct Member {
 enum Model {
     Linear(Linear),
     Trees(Trees),
+    Bayes(Bayes),
 }
 
 /// Asks all judges out-of-fold, then trains each on all rows with the setting that was best.
@@ -158,6 +165,7 @@ impl Panel {
                 Setting::Rounds(rounds) => {
                     Model::Trees(Trees::fit(data, TreeOptions { rounds, ..options.tree_options() }, caller)?)
                 }
+                Setting::Smoothing(smoothing) => Model::Bayes(Bayes::fit(data, smoothing, caller)?),
             };
             Ok(Member { model, temperature: score.temperature, weight: score.weight / total })
         };
@@ -169,6 +177,7 @@ impl Panel {
         match &self.members[0].model {
             Model::Linear(model) => model.classes(),
             Model::Trees(model) => model.classes(),
+            Model::Bayes(model) => model.classes(),
         }
     }
 
@@ -181,6 +190,7 @@ impl Panel {
             let mut log_probs = match &member.model {
                 Model::Linear(model) => model.log_probs(inputs)?,
                 Model::Trees(model) => model.log_probs(inputs)?,
+                Model::Bayes(model) => model.log_probs(inputs)?,
             };
             calibrate::apply(&mut log_probs, self.classes(), member.temperature);
             Ok(log_probs)
@@ -196,6 +206,7 @@ impl Panel {
             let classes = match &member.model {
                 Model::Linear(model) => model.check().map(|()| model.classes())?,
                 Model::Trees(model) => model.check().map(|()| model.classes())?,
+                Model::Bayes(model) => model.check().map(|()| model.classes())?,
             };
             stored(classes == self.classes(), "judges of a panel must know the same classes")?;
             stored(

@@ -1,6 +1,7 @@
-//! A text → its n-grams: runs of words, and runs of characters within words.
+//! A text → its n-grams: runs of words, and runs of characters.
 //!
-//! Both are those of scikit-learn: `analyzer="word"` with its default token pattern, and `analyzer="char_wb"`.
+//! Both are those of scikit-learn: `analyzer="word"` with its default token pattern, and `analyzer="char"` of the text with a
+//! space at both ends.
 
 /// Calls `visit` with every run of `least..=most` neighbouring words. A word is two or more letters, digits or
 /// underscores; words of a run are joined by a space.
@@ -28,28 +29,23 @@ pub(crate) fn words(lower: &str, least: usize, most: usize, mut visit: impl FnMu
     }
 }
 
-/// Calls `visit` with every run of `least..=most` characters inside what stands between white space, with a space added at
-/// both ends. What is shorter than a run counts once, as a whole.
+/// Calls `visit` with every run of `least..=most` characters, also across words: any white space counts as one space, and
+/// one is added at both ends. A text that is shorter than a run has none of that size.
 pub(crate) fn characters(lower: &str, least: usize, most: usize, mut visit: impl FnMut(&str)) {
-    let mut padded = String::new();
-    let mut ends = Vec::new();
+    let mut spaced = String::with_capacity(lower.len() + 2);
     for word in lower.split_whitespace() {
-        padded.clear();
-        padded.push(' ');
-        padded.push_str(word);
-        padded.push(' ');
-        ends.clear();
-        ends.extend(padded.char_indices().map(|(place, _)| place));
-        ends.push(padded.len());
-        let length = ends.len() - 1;
-        for size in least..=most {
-            if size >= length {
-                visit(&padded);
-                break;
-            }
-            for first in 0..=length - size {
-                visit(&padded[ends[first]..ends[first + size]]);
-            }
+        spaced.push(' ');
+        spaced.push_str(word);
+    }
+    if spaced.is_empty() {
+        return;
+    }
+    spaced.push(' ');
+    let mut ends: Vec<usize> = spaced.char_indices().map(|(place, _)| place).collect();
+    ends.push(spaced.len());
+    for size in least..=most {
+        for run in ends.windows(size + 1) {
+            visit(&spaced[run[0]..run[size]]);
         }
     }
 }
@@ -66,10 +62,12 @@ mod tests {
     }
 
     #[test]
-    fn characters_stay_within_words_and_short_words_count_once() {
-        // CountVectorizer(analyzer="char_wb", ngram_range=(3, 4)).build_analyzer()("ab Ö c")
+    fn characters_run_across_words_and_white_space_is_one_space() {
+        // CountVectorizer(analyzer="char", ngram_range=(3, 4)).build_analyzer()(" ab ö ")
         let mut found = Vec::new();
-        characters("ab ö c", 3, 4, |gram| found.push(gram.to_owned()));
-        assert_eq!(found, [" ab", "ab ", " ab ", " ö ", " c "]);
+        characters("ab \n\t ö", 3, 4, |gram| found.push(gram.to_owned()));
+        assert_eq!(found, [" ab", "ab ", "b ö", " ö ", " ab ", "ab ö", "b ö "]);
+        characters(" \n", 1, 3, |gram| panic!("{gram}"));
+        characters("x", 4, 5, |gram| panic!("{gram}"));
     }
 }

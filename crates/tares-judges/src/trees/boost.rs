@@ -64,7 +64,7 @@ impl Boosting {
     fn check(data: &Labelled<'_>) -> Result<()> {
         data.check()?;
         if data.inputs.columns().is_empty() {
-            return Err(tares_core::Error::empty("list of dense columns (trees read no sparse rows)").into());
+            return Err(tares_core::Error::empty("list of columns that trees read (they read no texts)").into());
         }
         if u32::try_from(data.rows()).is_err() {
             return Err(value("number of rows", "below 4294967296", data.rows()));
