@@ -1,4 +1,4 @@
-//! `tares methods`: what can be trained, and what can be set.
+//! `tares methods`: lists the training methods and their parameters.
 
 use super::Exit;
 use crate::ui::failure::Outcome;
@@ -17,13 +17,13 @@ use tares::method::NAMES;
 A method is written name:key=value,key=value with the parameters that differ from their defaults.
 npcl:rate=x0.5 is half of whatever rate the method is told; rog:on=npcl:burn-in=3 is RoG on top of that method.")]
 pub struct ListMethods {
-    /// Only these
+    /// List only these methods
     #[arg(value_name = "METHOD")]
     names: Vec<Method>,
 }
 
 impl ListMethods {
-    /// Lists them.
+    /// Prints the list.
     ///
     /// # Errors
     /// Stdout cannot be written.

@@ -257,7 +257,7 @@ fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
         ))?;
         screen.note(
             "(in-sample: judged by the network that was trained on these labels; `tares audit` judges each label by \
-             networks that never saw it)",
+             models that never saw it)",
         );
     }
     for (what, file) in [("model", "model.safetensors"), ("suspects", "suspects.csv"), ("report", "report.html")] {

@@ -92,7 +92,7 @@ fn refused(error: tares::Error, path: &Path) -> Failure {
     }
 }
 
-/// What judges keep here: folds of a network (`fold-1.bin`), answers of judges that are finished (`judge-trees.bin`).
+/// The files of judges in this directory: folds of a network (`fold-1.bin`), answers of finished judges (`judge-trees.bin`).
 fn files(place: &Path, kinds: &[&str]) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(place) else { return Vec::new() };
     let ours = |path: &PathBuf| {
@@ -102,23 +102,23 @@ fn files(place: &Path, kinds: &[&str]) -> Vec<PathBuf> {
     entries.filter_map(|entry| Some(entry.ok()?.path())).filter(ours).collect()
 }
 
-/// Whether judges keep something here.
+/// Whether this directory holds files of judges.
 pub fn has_folds(place: &Path) -> bool {
     !files(place, &["fold-", "judge-"]).is_empty()
 }
 
-/// Removes the folds of a network once its answer is kept; it is no error if there are none.
+/// Removes the fold files of a network, if there are any. Called once the network's answer is written.
 ///
 /// # Errors
-/// They are there and cannot be removed.
+/// A fold file cannot be removed.
 pub fn remove_network_folds(place: &Path) -> Outcome<()> {
     remove(files(place, &["fold-"]))
 }
 
-/// Removes everything that judges keep once their result is elsewhere; it is no error if there is nothing. Other files stay.
+/// Removes the files of judges, if there are any; other files stay. Called once their result is written elsewhere.
 ///
 /// # Errors
-/// A fold file cannot be removed.
+/// A file cannot be removed.
 pub fn remove_folds(place: &Path) -> Outcome<()> {
     remove(files(place, &["fold-", "judge-"]))?;
     // This fails while other files are in the directory, which then stays.

@@ -1,8 +1,9 @@
-//! The rows of a data set as judges of columns read them.
+//! Turns the features of a data set back into columns, which is what linear models and trees read.
 //!
-//! A data set holds what networks read: a text column is a 0/1 feature per level, a missing number is the mean beside a mark.
-//! The rules of the table say which features were one column, so a category is one column here again and a missing value is
-//! missing. Numbers stay standardised: trees only compare them, and the linear judge scales its columns itself.
+//! A data set holds what networks read: one 0/1 feature per level of a text column; for a missing number the mean, and a second
+//! feature that marks it. The rules of the table say which features belong to one column, so text becomes one column of
+//! categories again, and missing values are missing again. Numbers stay standardised: trees only compare them, and the linear
+//! judge scales its columns itself.
 
 use crate::ui::failure::Outcome;
 use tares_core::{Dataset, Row};
@@ -10,10 +11,11 @@ use tares_data::{Reading, Rule};
 use tares_judges::matrix::MISSING;
 use tares_judges::{InputColumn, Matrix, TextCounts, TextOptions};
 
-/// The columns of all rows, as they were before they became features, and their texts as counts of n-grams. Pixels are numbers.
+/// The columns of all rows, as they were before they became features, and texts as counts of n-grams. Each pixel of a picture
+/// is a column of numbers.
 ///
 /// # Errors
-/// No column, or numbers that are not finite.
+/// There is no column, or a number is not finite.
 pub fn columns(data: &Dataset, reading: &Reading) -> Outcome<Matrix> {
     let column = |feature: usize| -> Vec<f32> { (0..data.len()).map(|row| value(data.row(row), feature)).collect() };
     let Some(rules) = &reading.table else {
@@ -39,7 +41,8 @@ pub fn columns(data: &Dataset, reading: &Reading) -> Outcome<Matrix> {
                     match hot {
                         Some(level) if level < known => level as u32,
                         Some(_) => MISSING,
-                        // A level that training did not have: a category of its own, or missing if training had that.
+                        // A level that training did not have counts as missing, or as one more category if training
+                        // had no missing values.
                         None if *missing => MISSING,
                         None => known as u32,
                     }

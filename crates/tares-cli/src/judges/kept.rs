@@ -1,7 +1,7 @@
-//! A finished judge's answer on disk, so that an interrupted panel does not ask it again.
+//! The answer of a finished judge on disk, so that a resumed audit does not train this judge again.
 //!
-//! One line of JSON (whose answer it is, and to which question), then the log-probabilities as 64-bit numbers: what is read
-//! back is what was written, bit by bit.
+//! The file begins with one line of JSON that names the judge, its settings and its data (the "question"). The
+//! log-probabilities follow as 64-bit numbers, so that reading returns exactly the bits that were written.
 
 use crate::files::write_whole;
 use crate::ui::failure::{Failure, Outcome};
@@ -40,7 +40,7 @@ pub fn write(path: &Path, question: &str, answer: &Answer) -> Outcome<()> {
     write_whole(path, &bytes)
 }
 
-/// The answer that is kept, if there is one.
+/// Reads the stored answer, if there is one.
 ///
 /// # Errors
 /// It cannot be read, is damaged, or answers another question.
@@ -50,13 +50,14 @@ pub fn read(path: &Path, question: &str) -> Outcome<Option<Answer>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Failure::file(path, "read", &error)),
     };
-    let anew = "ask as before, or start anew: `audit` without --resume, `train` with --overwrite";
-    let refused = |problem: String| Failure::new(format!("{}: {problem}", path.display())).way_out(anew);
+    let again = "repeat the earlier command, or start again: `audit` without --resume, `train` with --overwrite";
+    let refused = |problem: String| Failure::new(format!("{}: {problem}", path.display())).way_out(again);
     let damaged = || refused("is damaged".to_owned());
     let end = bytes.iter().position(|&byte| byte == b'\n').ok_or_else(damaged)?;
     let head: Head = serde_json::from_slice(&bytes[..end]).map_err(|_| damaged())?;
     if head.question != question {
-        let problem = format!("belongs to another run: it answers \"{}\", asked is \"{question}\"", head.question);
+        let problem =
+            format!("belongs to another run: its settings are \"{}\", those of this run \"{question}\"", head.question);
         return Err(refused(problem));
     }
     let (numbers, rest) = bytes[end + 1..].as_chunks::<8>();

@@ -1,8 +1,8 @@
-//! Who judges labels, and what they say about rows they were not trained on.
+//! Judges: models that predict the labels of rows they were not trained on.
 //!
-//! A judge has a name ([`name`]). Judges of tables see the columns as they were ([`inputs`]), networks are trained on folds
-//! ([`folds`]). [`panel`] asks one after the other and blends their answers; what is finished is [`kept`] on disk until all
-//! have answered.
+//! A judge has a name ([`name`]). Judges of tables read columns ([`inputs`]); networks are trained on folds ([`folds`]).
+//! [`panel`] trains one judge after the other and blends their probabilities. Each finished judge's probabilities are stored on
+//! disk ([`kept`]) until all judges are done.
 
 pub mod folds;
 pub mod inputs;

@@ -1,4 +1,4 @@
-//! [`JudgeName`]: a judge as it is typed.
+//! [`JudgeName`]: a judge by name, as in `--judges linear,trees,mlp`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,15 +9,15 @@ use tares_judges::Judge;
 /// `linear`, `trees`, or a network: `mlp`, `lenet`, ….
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JudgeName {
-    /// A judge of columns.
+    /// A model of columns: `linear` or `trees`.
     Columns(Judge),
     /// A network.
     Network(Network),
 }
 
 impl JudgeName {
-    /// The judges that are asked when nobody says which: for columns a linear model and trees, for texts a linear model and
-    /// naive Bayes, for pictures `network`.
+    /// The default judges: a linear model and trees for columns, a linear model and naive Bayes for texts, `network` for
+    /// pictures.
     pub fn portfolio(data: &Dataset, network: &Network) -> Vec<Self> {
         let useful = |judge: &Judge| match judge {
             Judge::Linear => true,
@@ -83,7 +83,7 @@ impl FromStr for JudgeName {
 /// Refuses a judge that is named twice.
 ///
 /// # Errors
-/// The first one that is.
+/// A judge is named twice.
 pub fn check_names(judges: &[JudgeName]) -> Result<(), Error> {
     match judges.iter().enumerate().find(|(at, judge)| judges[..*at].contains(judge)) {
         Some((_, twice)) => Err(Error::value("judges", "different", format!("{twice} twice"))),

@@ -1,4 +1,4 @@
-//! [`Judges`]: the judges of a data set, asked one after the other and blended.
+//! [`Judges`]: trains the judges of a data set one after the other and blends their probabilities.
 
 use super::folds::{out_of_fold, remove_network_folds};
 use super::inputs::columns;
@@ -18,50 +18,50 @@ use tares_judges::fold::repeats_for;
 use tares_judges::panel::ask;
 use tares_judges::{Answer, Caller, Judge, Judgement, Labelled, Matrix, PanelOptions};
 
-/// Folds of judges of columns, unless somebody says otherwise.
+/// The default number of folds for judges of columns.
 pub const COLUMN_FOLDS: usize = 5;
 
-/// Who judges, and how judges that are networks are trained.
+/// The judges, and how those that are networks are trained.
 #[derive(Clone, Debug)]
 pub struct Judges {
-    /// The judges, in the order they are asked.
+    /// The judges, in the order in which they are trained.
     pub names: Vec<JudgeName>,
-    /// Folds of judges of columns; cut anew several times where rows are few.
+    /// Number of folds for judges of columns. Small data is split into folds several times, and the results are averaged.
     pub folds: usize,
-    /// Folds of networks.
+    /// Number of folds for networks.
     pub network_folds: usize,
-    /// How networks are trained.
+    /// The method that trains networks.
     pub method: Method,
-    /// Their epochs, batches, optimiser; its seed is that of all judges.
+    /// Epochs, batches and optimiser of networks; its seed is used by all judges.
     pub plan: Plan,
-    /// Where they are trained.
+    /// The device that networks are trained on.
     pub device: String,
 }
 
-/// How far the judges are.
+/// How far the judges have come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JudgesProgress {
-    /// The judge that is asked.
+    /// The judge that is being trained.
     pub judge: String,
     /// Its number, from 1.
     pub number: usize,
     /// How many judges there are.
     pub judges: usize,
-    /// Steps of this judge so far.
+    /// Steps that this judge has done.
     pub done: u64,
-    /// Its steps, at most.
+    /// The most steps it will need.
     pub total: u64,
-    /// Whether it has answered.
+    /// Whether it is finished.
     pub finished: bool,
 }
 
 impl Judges {
-    /// What the judges say about every row, each about rows it was not trained on. Answers finished earlier are read from
-    /// `place`; the numbers are those of a panel that was never interrupted.
+    /// The blended probabilities of every row, from judges that were not trained on it. Judges that finished earlier are read
+    /// from `place`, so the result has the bits of an uninterrupted panel.
     ///
     /// # Errors
-    /// A judge that cannot be trained on this data; a file that belongs to another question or cannot be read or written;
-    /// Ctrl-C: an interrupted panel is no answer.
+    /// A judge cannot be trained on this data; a file belongs to other settings or other data, or cannot be read or written;
+    /// Ctrl-C: some of the judges would give another result.
     pub fn ask(
         &self,
         data: &Dataset,
@@ -86,7 +86,7 @@ impl Judges {
                 (Some(answer), _) => answer,
                 (None, JudgeName::Columns(judge)) => {
                     if matrix.get().is_none() {
-                        // Only judges of columns need a copy of the rows.
+                        // Built on demand: only judges of columns need this copy of the rows.
                         let _ = matrix.set(columns(data, reading)?);
                     }
                     let matrix: &Matrix = matrix.get().ok_or_else(|| Failure::new("no columns"))?;
@@ -97,7 +97,7 @@ impl Judges {
                 (None, JudgeName::Network(network)) => self.ask_network(network, data, place, &says)?,
             };
             kept::write(&path, &question, &answer)?;
-            // The answer is kept: what the network left behind on its way is not needed, and would be in the next one's.
+            // The answer is stored, so the network's fold files are no longer needed. The next network uses the same names.
             remove_network_folds(place)?;
             says(1, 1, true);
             answers.push(answer);
@@ -129,7 +129,7 @@ impl Judges {
         Ok(Answer { judge: network.to_string(), log_probs, setting: None, seconds: start.elapsed().as_secs_f64() })
     }
 
-    /// Everything that decides a judge's answer, in words.
+    /// Everything that a judge's answer depends on, as text: an answer is only reused for the same question.
     fn question(&self, name: &JudgeName, data: &Dataset) -> Outcome<String> {
         let rows = format!("seed {}, rows {}", self.plan.seed, hash(data, None));
         Ok(match name {
@@ -144,7 +144,7 @@ impl Judges {
         })
     }
 
-    /// Where the probabilities come from, in words.
+    /// Says where the probabilities come from.
     pub fn origin(&self) -> String {
         let names: Vec<String> = self.names.iter().map(ToString::to_string).collect();
         let networks = match self.names.iter().any(JudgeName::is_network) {
@@ -152,6 +152,6 @@ impl Judges {
             false => String::new(),
         };
         let judges = if names.len() == 1 { "judge" } else { "judges" };
-        format!("the {judges} {}{networks}, each asked about rows it was not trained on", names.join(", "))
+        format!("the {judges} {}{networks}, each judging rows it was not trained on", names.join(", "))
     }
 }

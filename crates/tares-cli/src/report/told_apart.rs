@@ -1,9 +1,9 @@
-//! Runs are averaged when they differ in nothing but the seed. What else is different goes into their names.
+//! Only runs that differ in nothing but the seed are averaged. Other differences become part of their names.
 
 use crate::record::{RunRecord, in_order};
 
-/// The same runs, called so that runs of different settings have different names: `npcl` with two networks becomes
-/// `npcl, lenet` and `npcl, cnn9`. Where no setting on record tells two runs of one seed apart, their directories do.
+/// Renames methods so that runs of different settings have different names: `npcl` with two networks becomes `npcl, lenet` and
+/// `npcl, cnn9`. Runs of one seed without a recorded difference are named by their directories.
 pub fn told_apart(mut runs: Vec<RunRecord>) -> Vec<RunRecord> {
     let settings: [fn(&RunRecord) -> String; 3] = [
         |run| run.manifest.data.source.clone(),
@@ -24,7 +24,7 @@ pub fn told_apart(mut runs: Vec<RunRecord>) -> Vec<RunRecord> {
     runs
 }
 
-/// Adds a setting to the names of the methods that come with more than one value of it.
+/// Adds a setting to the name of each method whose runs have more than one value of it.
 fn add_where_it_differs(runs: &mut [RunRecord], setting: fn(&RunRecord) -> String) {
     for method in in_order(runs.iter().map(|run| run.manifest.method.clone())) {
         let mut same: Vec<&mut RunRecord> = runs.iter_mut().filter(|run| run.manifest.method == method).collect();

@@ -1,4 +1,4 @@
-//! [`Contender`]: one row of a comparison: a method and, if need be, a name, a network and a plan of its own.
+//! [`Contender`]: one row of a comparison: a method, which may have a name, a network and a plan of its own.
 
 use crate::ui::failure::Outcome;
 use serde::de::value::MapAccessDeserializer;
@@ -20,9 +20,9 @@ use tares_core::Error;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contender {
-    /// What tables call it; the method as it is written if absent.
+    /// Its name in tables; if absent, the method's.
     pub name: Option<String>,
-    /// How it trains.
+    /// The training method.
     pub method: Method,
     /// Its network, if it is not that of the comparison.
     pub network: Option<Network>,
@@ -44,7 +44,7 @@ struct ContenderTable {
 }
 
 impl Contender {
-    /// What tables call it.
+    /// Its name in tables.
     pub fn called(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.method.to_string())
     }
@@ -52,7 +52,7 @@ impl Contender {
     /// The plan of the comparison with this row's own settings in it.
     ///
     /// # Errors
-    /// A setting that plans don't have, or with a value they cannot have.
+    /// A plan has no such setting, or its value is not allowed.
     pub fn plan(&self, shared: &Plan) -> Outcome<Plan> {
         if self.plan.is_empty() {
             return Ok(shared.clone());
@@ -68,13 +68,13 @@ impl Contender {
         Ok(toml::Value::Table(plan).try_into().map_err(wrong)?)
     }
 
-    /// Keeps this plan, whatever that of the comparison is.
+    /// Gives this row a plan of its own, which overrides that of the comparison.
     ///
     /// # Errors
     /// A value TOML cannot hold.
     pub fn set_plan(&mut self, plan: &Plan) -> Outcome<()> {
         let mut table = plan_table(plan)?;
-        // Every run has the seed that the comparison gives it.
+        // The seed comes from the comparison.
         table.remove("seed");
         self.plan = table;
         Ok(())

@@ -115,7 +115,7 @@ pub fn told(
         (Some(rate), _) => return Ok(Some(exactly(rate, "given"))),
         (None, NoiseRate::Given(rate)) => exactly(rate, "given"),
         (None, NoiseRate::Known) => exactly(spec.noise.known_rate(train).min(0.99), "the noise that was put in"),
-        // Not worth the judges it takes, for a method that can do without.
+        // Estimating takes long, and this method works without a rate.
         (None, NoiseRate::Auto) if !spec.method.needs_rate() => return Ok(None),
         (None, NoiseRate::Auto) => estimated(spec, train, reading, network, folds, hear)?,
     };
