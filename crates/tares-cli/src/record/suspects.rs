@@ -1,12 +1,11 @@
 //! `suspects.csv` of a run or an audit: the rows whose label looks wrong, worst first.
 
-use crate::files::write_whole;
 use crate::ui::failure::Outcome;
 use crate::ui::terminal::plain;
 use std::path::Path;
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::{Dataset, Label};
-use tares_data::cell::{cell, guarded, push_line};
+use tares_data::cell::{cell, quoted};
 
 /// The names of rows and classes, as people see them.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +32,7 @@ impl RowNames<'_> {
         self.data.map_or_else(|| index.to_string(), |data| data.id(index))
     }
 
-    /// Whether rows are called otherwise than by their number: by an id, or by their place in a file that has rows besides them.
+    /// Whether rows have names other than their number: ids, or their place in a file that has other rows too.
     pub fn has_ids(&self) -> bool {
         let elsewhere = |data: &Dataset| (0..data.len()).any(|row| data.stored(row) != row);
         self.data.is_some_and(|data| data.has_ids() || elsewhere(data))
@@ -58,25 +57,11 @@ pub fn write_suspects(path: &Path, names: RowNames<'_>, suspects: &[Suspect]) ->
     let id = |index: usize| cell(&names.row(index));
     let id: Option<&(dyn Fn(usize) -> String + Sync)> = if names.has_ids() { Some(&id) } else { None };
     let classes = names.all();
-    // The fast parallel writer needs class names without quoting or escaping, and reasons that come from probabilities.
-    let simple = classes.iter().all(|name| cell(name) == *name && plain(name) == *name);
-    if simple && suspects.iter().all(|suspect| matches!(suspect.evidence, Evidence::Probabilities { .. })) {
-        return Ok(tares_data::suspects::write_suspects(path, &classes, suspects, id)?);
-    }
-    let mut text = String::new();
-    push_line(&mut text, ["index", "id", "given", "suggested", "score", "reason"]);
-    for suspect in suspects {
-        push_line(
-            &mut text,
-            [
-                suspect.index.to_string(),
-                guarded(&names.row(suspect.index)).into_owned(),
-                guarded(&names.class(suspect.given)).into_owned(),
-                guarded(&names.class(suspect.suggested)).into_owned(),
-                format!("{:.6}", suspect.score),
-                names.reason(suspect),
-            ],
-        );
-    }
-    write_whole(path, text.as_bytes())
+    let reason = |suspect: &Suspect| quoted(&names.reason(suspect), b',').into_owned();
+    // The writer's own, faster reasons need class names without quotes or control characters, and probabilities.
+    let simple = classes.iter().all(|name| cell(name) == *name && plain(name) == *name)
+        && suspects.iter().all(|suspect| matches!(suspect.evidence, Evidence::Probabilities { .. }));
+    let reason: Option<&(dyn Fn(&Suspect) -> String + Sync)> = if simple { None } else { Some(&reason) };
+    let classes: Vec<String> = classes.iter().map(|name| cell(name)).collect();
+    Ok(tares_data::suspects::write_suspects(path, &classes, suspects, id, reason)?)
 }
