@@ -83,6 +83,7 @@ impl Load {
             ("--data-dir", self.data_dir.is_some()),
             ("--label", self.label.is_some()),
             ("--id-column", self.id_column.is_some()),
+            ("--text", !self.text.is_empty()),
             ("--labels", self.labels.is_some()),
             ("--test", self.test.is_some()),
             ("--test-fraction", self.test_fraction.is_some()),

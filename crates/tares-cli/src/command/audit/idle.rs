@@ -43,7 +43,9 @@ impl Audit {
     /// Options that some kinds of audit ignore: the kinds that use them, and which of them were typed.
     fn partial_options(&self) -> Vec<(&'static [Kind], Vec<&'static str>)> {
         let typed = |name: &'static str, typed: bool| if typed { vec![name] } else { Vec::new() };
-        let reading = |all: &[&str]| self.reading.typed().into_iter().filter(|name| all.contains(name)).collect();
+        let (labels, test) = (["--label", "--labels"], ["--test", "--test-fraction"]);
+        let reading =
+            |wanted: &dyn Fn(&&'static str) -> bool| self.reading.typed().into_iter().filter(wanted).collect();
         vec![
             (&[Data], self.training.typed()),
             (&[Data], typed("--judges", !self.judges.is_empty())),
@@ -53,10 +55,10 @@ impl Audit {
             (&[Labels, Rows], typed("--normalise", self.normalise)),
             (&[Labels, Rows, Data], typed("--method", self.method.is_some())),
             (&[Labels, Rows, Data], typed("--rank", self.rank.is_some())),
-            (&[Labels, Rows, Data], reading(&["--label", "--labels"])),
-            (&[Rows, Data], reading(&["--data-dir", "--id-column", "--image-size", "--skip-unreadable", "--coarse"])),
+            (&[Labels, Rows, Data], reading(&|name| labels.contains(name))),
+            (&[Rows, Data], reading(&|name| !labels.contains(name) && !test.contains(name))),
             // All rows are audited; none is set aside.
-            (&[], reading(&["--test", "--test-fraction"])),
+            (&[], reading(&|name| test.contains(name))),
         ]
     }
 
