@@ -13,6 +13,7 @@ use crate::audit::print::{print, say_columns};
 use crate::audit::run_history::RunHistory;
 use crate::files::{create_directory, write_whole};
 use crate::judges::folds::{FOLDS, remove_folds};
+use crate::judges::inputs::text_note;
 use crate::judges::name::JudgeName;
 use crate::judges::panel::{COLUMN_FOLDS, Judges};
 use crate::record::Card;
@@ -210,6 +211,7 @@ impl Audit {
             data.classes(),
             names.join(", ")
         ));
+        text_note(data).iter().for_each(|note| screen.note(note));
         if !self.resume {
             remove_folds(folds)?;
         }

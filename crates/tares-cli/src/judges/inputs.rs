@@ -17,6 +17,18 @@ use tares_judges::{InputColumn, Matrix, TextCounts, TextOptions};
 /// # Errors
 /// There is no column, or a number is not finite.
 pub fn columns(data: &Dataset, reading: &Reading) -> Outcome<Matrix> {
+    matrix(data, reading, TextOptions::for_size(bytes(data)))
+}
+
+/// The same of rows that a finished model is asked about: it takes what it needs.
+///
+/// # Errors
+/// As [`columns`].
+pub fn new_columns(data: &Dataset, reading: &Reading) -> Outcome<Matrix> {
+    matrix(data, reading, TextOptions::default())
+}
+
+fn matrix(data: &Dataset, reading: &Reading, options: TextOptions) -> Outcome<Matrix> {
     let column = |feature: usize| -> Vec<f32> { (0..data.len()).map(|row| value(data.row(row), feature)).collect() };
     let Some(rules) = &reading.table else {
         let columns = (0..data.shape().size()).map(|feature| InputColumn::Numbers(column(feature)));
@@ -53,24 +65,40 @@ pub fn columns(data: &Dataset, reading: &Reading) -> Outcome<Matrix> {
         });
         start += rule.width();
     }
-    Ok(Matrix::mixed(columns, texts(data)?)?)
+    Ok(Matrix::mixed(columns, texts(data, options)?)?)
 }
 
 /// The texts of all rows. Several columns are read as one, because a word mostly means the same in all of them, and besides
 /// each by its own words, because it need not.
-fn texts(data: &Dataset) -> tares_judges::Result<Vec<TextCounts>> {
+fn texts(data: &Dataset, options: TextOptions) -> tares_judges::Result<Vec<TextCounts>> {
     let columns = data.texts();
     let joined = |row: usize| columns.iter().map(|column| &*column.texts[row]).collect::<Vec<_>>().join("\n");
-    let own_words = TextOptions { characters: (0, 0), ..TextOptions::default() };
+    let own_words = TextOptions { characters: (0, 0), ..options };
     match columns {
         [] => Ok(Vec::new()),
-        [only] => Ok(vec![TextCounts::of(&only.texts, TextOptions::default())?]),
+        [only] => Ok(vec![TextCounts::of(&only.texts, options)?]),
         several => {
             let all: Vec<String> = (0..data.len()).map(joined).collect();
             let own = several.iter().map(|column| TextCounts::of(&column.texts, own_words));
-            std::iter::once(TextCounts::of(&all, TextOptions::default())).chain(own).collect()
+            std::iter::once(TextCounts::of(&all, options)).chain(own).collect()
         }
     }
+}
+
+/// Bytes of all texts together.
+fn bytes(data: &Dataset) -> usize {
+    data.texts().iter().flat_map(|column| &column.texts).map(|text| text.len()).sum()
+}
+
+/// A sentence if the texts are so long together that only a part of them is read.
+pub fn text_note(data: &Dataset) -> Option<String> {
+    let part = TextOptions::for_size(bytes(data)) != TextOptions::default();
+    part.then(|| {
+        format!(
+            "the texts have {} MB: they are read by their words alone, not by runs of characters",
+            bytes(data) / 1_000_000
+        )
+    })
 }
 
 fn value(row: Row<'_>, feature: usize) -> f32 {

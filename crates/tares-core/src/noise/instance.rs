@@ -7,16 +7,19 @@
 //! decide how concentrated flips are.
 
 use crate::dataset::{Dataset, Row};
-use crate::error::{Result, unit_interval};
+use crate::error::{Error, Result, unit_interval};
 use crate::stream::Stream;
 
 /// N rows of K probabilities: the distribution of each sample's given label.
 ///
 /// # Errors
-/// A rate outside [0, 1].
+/// A rate outside [0, 1]; rows of texts alone.
 pub fn probabilities(data: &Dataset, rate: f64, draws: &mut Stream) -> Result<Vec<f64>> {
     unit_interval("noise rate", rate)?;
     let (classes, size) = (data.classes(), data.shape().size());
+    if size == 0 {
+        return Err(Error::value("instance-dependent noise", "of rows with numbers", "rows of texts alone"));
+    }
     let weights: Vec<f64> = (0..classes * classes * size).map(|_| draws.normal()).collect();
     let scale = Scale::of(data);
     let mut features = vec![0.0; size];

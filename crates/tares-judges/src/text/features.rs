@@ -66,9 +66,9 @@ impl TextFeatures {
     /// A row per text. N-grams that no training row had are left out.
     ///
     /// # Errors
-    /// Other n-grams than in training.
+    /// N-grams of training that the counts don't hold. Others are left out.
     pub fn transform(&self, counts: &TextCounts) -> Result<SparseRows> {
-        if counts.options() != self.options {
+        if !counts.options().include(&self.options) {
             return Err(value(
                 "n-grams",
                 format!("as in training: {:?}", self.options),
@@ -145,5 +145,14 @@ mod tests {
         let features = TextFeatures::fit(&counts(&["a cat", "a cat"])).unwrap();
         let options = TextOptions { words: (1, 1), ..TextOptions::default() };
         assert!(features.transform(&TextCounts::of(&["a cat"], options).unwrap()).is_err());
+        let words_alone = TextOptions { characters: (0, 0), ..TextOptions::default() };
+        assert!(features.transform(&TextCounts::of(&["a cat"], words_alone).unwrap()).is_err());
+        // More n-grams than training had change nothing.
+        let texts = |options| TextCounts::of(&["a cat", "a cat"], options).unwrap();
+        let of_words = TextFeatures::fit(&texts(words_alone)).unwrap();
+        assert_eq!(
+            of_words.transform(&texts(TextOptions::default())).unwrap(),
+            of_words.transform(&texts(words_alone)).unwrap()
+        );
     }
 }

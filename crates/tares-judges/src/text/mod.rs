@@ -34,7 +34,24 @@ impl Default for TextOptions {
     }
 }
 
+/// Texts with more bytes together are read by their words alone: runs of characters would take gigabytes.
+const MOST_BYTES: usize = 30_000_000;
+
 impl TextOptions {
+    /// For texts that have so many bytes together.
+    pub fn for_size(bytes: usize) -> Self {
+        match bytes {
+            ..=MOST_BYTES => Self::default(),
+            _ => Self { characters: (0, 0), ..Self::default() },
+        }
+    }
+
+    /// Whether counts of these n-grams hold everything that features of `others` need.
+    fn include(&self, others: &Self) -> bool {
+        let characters = others.characters == (0, 0) || self.characters == others.characters;
+        self.words == others.words && characters && self.sublinear == others.sublinear
+    }
+
     /// Checks the ranges.
     ///
     /// # Errors

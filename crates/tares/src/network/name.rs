@@ -82,7 +82,7 @@ impl Network {
             return Err(Error::value("number of classes", "at least 2", classes));
         }
         if matches!(shape, Shape::Image { channels: 0, .. } | Shape::Flat(0)) {
-            return Err(Error::value("numbers per row", "at least 1", 0));
+            return Err(Error::value("numbers per row", "at least 1 (networks read no texts)", 0));
         }
         self.check_size(shape, classes)?;
         Ok(match self {
