@@ -41,9 +41,9 @@ pub fn read_text(path: &Path) -> Outcome<String> {
     fs::read_to_string(path).map_err(|error| Failure::file(path, "read", &error))
 }
 
-/// Turns a name into part of a file name: only letters, digits, dots, dashes, and the `=` and `,` of parameters.
+/// Turns a name into part of a file name: only letters, digits, dots, dashes, `+`, and the `=` and `,` of parameters.
 pub fn file_name(name: &str) -> String {
-    let safe = |c: char| c.is_ascii_alphanumeric() || ['.', '=', ','].contains(&c);
+    let safe = |c: char| c.is_ascii_alphanumeric() || ['.', '=', ',', '+'].contains(&c);
     let safe: String = name.chars().map(|c| if safe(c) { c } else { '-' }).collect();
     safe.trim_matches(['-', '.']).to_owned()
 }
@@ -56,6 +56,7 @@ mod tests {
     fn file_names_hold_nothing_but_letters_digits_and_the_signs_of_parameters() {
         assert_eq!(file_name("symmetric:0.5"), "symmetric-0.5");
         assert_eq!(file_name("npcl:rate=x0.5,train=hinge"), "npcl-rate=x0.5,train=hinge");
+        assert_eq!(file_name("Co-teaching+"), "Co-teaching+");
         assert_eq!(file_name("../../etc/passwd"), "etc-passwd");
     }
 }

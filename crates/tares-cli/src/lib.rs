@@ -11,6 +11,7 @@ pub mod json;
 pub mod judges;
 pub mod record;
 pub mod report;
+pub mod reproduce;
 pub mod run;
 pub mod ui;
 

@@ -137,13 +137,14 @@ impl RunHistory {
     pub fn load(&self, screen: &Screen) -> Outcome<(Dataset, Reading)> {
         let spec: Spec = spec_file::read(&self.path.join("spec.toml"))?;
         let loaded = source::load(&spec.source(), &spec.options(), screen)?;
-        if loaded.train.len() != self.given.len() || loaded.train.class_names() != self.classes {
+        let rows = spec.load.thinned(&loaded.train)?;
+        if rows.len() != self.given.len() || rows.class_names() != self.classes {
             return Err(Failure::new(format!(
                 "{}: the rows or classes are no longer those that the run was trained on",
                 spec.data
             )));
         }
-        Ok((loaded.train.relabel(self.given.clone())?, loaded.reading))
+        Ok((rows.relabel(self.given.clone())?, loaded.reading))
     }
 }
 

@@ -5,7 +5,7 @@ use super::plan::Training;
 use super::source::load;
 use crate::files::{create_directory, remove, write_whole};
 use crate::report::{self, summary};
-use crate::run::contender::{Contender, Contenders};
+use crate::run::contender::Contender;
 use crate::run::experiment::Experiment;
 use crate::run::label_noise::LabelNoise;
 use crate::run::load::Load;
@@ -19,6 +19,7 @@ use crate::ui::terminal::{Screen, json_path, plain};
 use clap::Args;
 use std::path::PathBuf;
 use tares::Plan;
+use tares::method::Methods;
 
 /// Compare methods over noises and seeds
 ///
@@ -42,7 +43,7 @@ pub struct Compare {
     noise: Vec<LabelNoise>,
     /// The methods, separated by commas, with their parameters: standard,npcl:burn-in=3,train=hinge,gce:q=0.1
     #[arg(long, value_name = "METHOD,...", required_unless_present = "spec")]
-    methods: Vec<Contenders>,
+    methods: Vec<Methods>,
     /// How many seeds; N means the seeds 1 to N [default: 1]
     #[arg(long, value_name = "N", conflicts_with_all = ["seed_list", "seed"])]
     seeds: Option<u64>,
@@ -141,7 +142,7 @@ impl Compare {
             experiment.noises.clone_from(&self.noise);
         }
         if !self.methods.is_empty() {
-            experiment.methods = self.methods.iter().flat_map(|list| list.0.clone()).collect();
+            experiment.methods = self.methods.iter().flat_map(|list| list.0.clone()).map(Contender::from).collect();
         }
         match (self.seeds, self.seed_list.as_slice(), self.training.seed) {
             (Some(count), _, _) => experiment.seeds = (1..=count).collect(),
@@ -149,7 +150,10 @@ impl Compare {
             (None, [], None) => {}
             (None, list, _) => experiment.seeds = list.to_vec(),
         }
-        experiment.noise_rate = self.noise_rate.unwrap_or(experiment.noise_rate);
+        if let Some(rate) = self.noise_rate {
+            experiment.noise_rate = rate;
+            experiment.methods.iter_mut().for_each(|row| row.noise_rate = None);
+        }
         experiment.device = self.training.device.clone().unwrap_or(experiment.device);
         for row in experiment.methods.iter_mut().filter(|row| !row.plan.is_empty()) {
             self.typed_over(row, &experiment.plan)?;

@@ -12,6 +12,7 @@ pub mod methods;
 pub mod plan;
 pub mod predict;
 pub mod report;
+pub mod reproduce;
 pub mod source;
 pub mod train;
 
@@ -62,6 +63,7 @@ enum Command {
     Corrupt(corrupt::Corrupt),
     Compare(Box<compare::Compare>),
     Report(report::Report),
+    Reproduce(reproduce::Reproduce),
     Data(data::Data),
     Methods(methods::ListMethods),
     Completions(completions::Completions),
@@ -92,6 +94,7 @@ pub fn run(cli: Cli) -> Outcome<Exit> {
         Command::Corrupt(command) => command.run(&screen),
         Command::Compare(command) => command.run(&screen),
         Command::Report(command) => command.run(&screen),
+        Command::Reproduce(command) => command.run(&screen),
         Command::Data(command) => command.run(&screen),
         Command::Methods(command) => command.run(&screen),
         Command::Completions(command) => command.run(),

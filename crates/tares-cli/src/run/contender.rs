@@ -1,12 +1,12 @@
 //! [`Contender`]: one row of a comparison: a method, which may have a name, a network and a plan of its own.
 
+use super::noise_rate::NoiseRate;
 use crate::ui::failure::Outcome;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
-use tares::method::Methods;
 use tares::{Method, Network, Plan};
 use tares_core::Error;
 
@@ -26,6 +26,8 @@ pub struct Contender {
     pub method: Method,
     /// Its network, if it is not that of the comparison.
     pub network: Option<Network>,
+    /// The noise rate it is told, if it is not that of the comparison.
+    pub noise_rate: Option<NoiseRate>,
     /// What is different in its plan.
     pub plan: toml::Table,
 }
@@ -39,6 +41,8 @@ struct ContenderTable {
     method: Method,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     network: Option<Network>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    noise_rate: Option<NoiseRate>,
     #[serde(default, skip_serializing_if = "toml::Table::is_empty")]
     plan: toml::Table,
 }
@@ -87,7 +91,7 @@ fn plan_table(plan: &Plan) -> Outcome<toml::Table> {
 
 impl From<Method> for Contender {
     fn from(method: Method) -> Self {
-        Self { name: None, method, network: None, plan: toml::Table::new() }
+        Self { name: None, method, network: None, noise_rate: None, plan: toml::Table::new() }
     }
 }
 
@@ -104,8 +108,8 @@ impl Serialize for Contender {
         if *self == Self::from(self.method.clone()) {
             return self.method.serialize(serializer);
         }
-        let Self { name, method, network, plan } = self.clone();
-        ContenderTable { name, method, network, plan }.serialize(serializer)
+        let Self { name, method, network, noise_rate, plan } = self.clone();
+        ContenderTable { name, method, network, noise_rate, plan }.serialize(serializer)
     }
 }
 
@@ -121,7 +125,7 @@ impl<'de> Visitor<'de> for MethodOrTable {
     type Value = Contender;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a method, or a table with `method` and what else is different: name, network, plan")
+        f.write_str("a method, or a table with `method` and what else is different: name, network, noise-rate, plan")
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Contender, E> {
@@ -135,20 +139,9 @@ impl<'de> Visitor<'de> for MethodOrTable {
             let method: Method = toml::Value::Table(table).try_into().map_err(wrong)?;
             return Ok(Contender::from(method));
         }
-        let ContenderTable { name, method, network, plan } = toml::Value::Table(table).try_into().map_err(wrong)?;
-        Ok(Contender { name, method, network, plan })
-    }
-}
-
-/// `standard,npcl:train=hinge,burn-in=5,gce`: methods separated by commas, which may separate parameters too.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Contenders(pub Vec<Contender>);
-
-impl FromStr for Contenders {
-    type Err = tares::Error;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self(text.parse::<Methods>()?.0.into_iter().map(Contender::from).collect()))
+        let ContenderTable { name, method, network, noise_rate, plan } =
+            toml::Value::Table(table).try_into().map_err(wrong)?;
+        Ok(Contender { name, method, network, noise_rate, plan })
     }
 }
 
@@ -189,12 +182,5 @@ mod tests {
         assert!(error.contains("plan of tuned") && error.contains("bach"), "{error}");
         let error = toml::from_str::<File>(&TUNED.replace("plan.batch", "batch")).unwrap_err().to_string();
         assert!(error.contains("batch"), "{error}");
-    }
-
-    #[test]
-    fn commas_separate_methods_and_parameters() {
-        let Contenders(methods) = "standard,gce:0.3,npcl:train=hinge,burn-in=5".parse().unwrap();
-        let names: Vec<String> = methods.iter().map(Contender::called).collect();
-        assert_eq!(names, ["standard", "gce:q=0.3", "npcl:burn-in=5,train=hinge"]);
     }
 }

@@ -61,7 +61,7 @@ impl Experiment {
                         data: self.data.clone(),
                         directory: None,
                         noise: noise.clone(),
-                        noise_rate: self.noise_rate,
+                        noise_rate: row.noise_rate.unwrap_or(self.noise_rate),
                         device: self.device.clone(),
                         network: row.network.clone().or_else(|| self.network.clone()),
                         name: row.name.clone(),

@@ -1,7 +1,7 @@
 //! [`LabelNoise`]: every kind of noise that the program can put into labels, written as it is typed.
 //!
 //! Kinds that need only labels are in `tares-core`. The others are here, because they need what the core may not use: a
-//! file (`matrix`), another data set (`open-set`) or a trained network (`semantic`).
+//! file (`matrix`, `human`), another data set (`open-set`) or a trained network (`semantic`).
 
 use crate::record::NoiseRecord;
 use crate::ui::failure::{Failure, Outcome};
@@ -12,7 +12,7 @@ use std::str::FromStr;
 use tares::{Fit, Method, Network, Plan};
 use tares_core::noise::NAMES;
 use tares_core::{Dataset, Error, Noise, Realised, Transition};
-use tares_data::LoadOptions;
+use tares_data::{Builtin, HumanLabels, LoadOptions};
 
 /// A kind of noise: `symmetric:0.5`, `matrix:t.csv`, `open-set:cifar-100:0.4`, `semantic:lenet`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,8 @@ pub enum LabelNoise {
         /// The fraction of rows it is trained on; those rows keep their labels.
         part: f64,
     },
+    /// Labels that people gave to CIFAR-10 or CIFAR-100 (CIFAR-N).
+    Human(HumanLabels),
 }
 
 /// The fraction that open-set noise replaces unless another is typed.
@@ -54,6 +56,7 @@ impl LabelNoise {
             Self::Matrix(_) => "matrix".to_owned(),
             Self::OpenSet { .. } => "open-set".to_owned(),
             Self::Semantic { .. } => "semantic".to_owned(),
+            Self::Human(_) => "human".to_owned(),
         }
     }
 
@@ -62,7 +65,7 @@ impl LabelNoise {
         match self {
             Self::Labels(noise) => noise.rate(),
             Self::OpenSet { rate, .. } => Some(*rate),
-            Self::Matrix(_) | Self::Semantic { .. } => None,
+            Self::Matrix(_) | Self::Semantic { .. } | Self::Human(_) => None,
         }
     }
 
@@ -79,6 +82,7 @@ impl LabelNoise {
                 tares_data::open_set(data, &others, *rate, seed)?
             }
             Self::Semantic { network, part } => semantic(data, network, *part, seed)?,
+            Self::Human(which) => human(data, *which, load)?,
         })
     }
 
@@ -104,7 +108,7 @@ impl LabelNoise {
         let expected = match self {
             Self::Labels(noise) => noise.expected_rate(data.classes()),
             Self::OpenSet { rate, .. } => Some(*rate),
-            Self::Matrix(_) | Self::Semantic { .. } => None,
+            Self::Matrix(_) | Self::Semantic { .. } | Self::Human(_) => None,
         };
         expected.or_else(|| data.noise_rate()).unwrap_or(0.0)
     }
@@ -118,6 +122,7 @@ impl fmt::Display for LabelNoise {
             Self::OpenSet { other, rate } => write!(f, "open-set:{other}:{rate}"),
             Self::Semantic { network, part } if *part == SEMANTIC_PART => write!(f, "semantic:{network}"),
             Self::Semantic { network, part } => write!(f, "semantic:{network}:{part}"),
+            Self::Human(which) => write!(f, "human:{which}"),
         }
     }
 }
@@ -143,9 +148,12 @@ impl FromStr for LabelNoise {
                 let (network, part) = last_number(rest, SEMANTIC_PART);
                 Ok(Self::Semantic { network: network.parse()?, part: fraction("clean part of semantic noise", part)? })
             }
+            "human" if rest.is_empty() => needs("human:worst"),
+            "human" => rest.parse().map(Self::Human),
             name if NAMES.contains(&name) => text.parse().map(Self::Labels),
             name => {
-                let known: Vec<&str> = NAMES.iter().copied().chain(["matrix", "open-set", "semantic"]).collect();
+                let known: Vec<&str> =
+                    NAMES.iter().copied().chain(["matrix", "open-set", "semantic", "human"]).collect();
                 Err(Error::unknown("noise", name, &known))
             }
         }
@@ -205,6 +213,19 @@ fn read_matrix(path: &Path, classes: usize) -> Outcome<Transition> {
     Transition::new(rows).map_err(|error| Failure::from(error).within(path.display()))
 }
 
+/// The labels that people gave to the rows of CIFAR: row by row, so the data must be the whole of it, in its own order.
+fn human(data: &Dataset, which: HumanLabels, load: &LoadOptions) -> Outcome<Dataset> {
+    let source = if which == HumanLabels::Noisy { Builtin::Cifar100 } else { Builtin::Cifar10 };
+    let options = load.clone().with(|options| options.human_labels = Some(which));
+    let labelled = tares_data::load(source.name(), &options, &mut |_| {})?.train;
+    let truth = data.truth().unwrap_or(data.given());
+    if labelled.truth() != Some(truth) {
+        let data = format!("the training rows of {}, all of them in their order", source.name());
+        return Err(Error::value(format!("data for noise human:{which}"), data, "other rows").into());
+    }
+    Ok(data.clone().with_truth(truth.to_vec())?.relabel(labelled.given().to_vec())?)
+}
+
 /// Trains a network on a clean part and labels all other rows with its predictions. They are wrong where classes look
 /// alike, as people's mistakes are.
 fn semantic(data: &Dataset, network: &Network, part: f64, seed: u64) -> Outcome<Dataset> {
@@ -240,6 +261,7 @@ mod tests {
             "open-set:other/x:y:0.25",
             "semantic:lenet",
             "semantic:mlp:64-64:0.05",
+            "human:worst",
         ] {
             assert_eq!(text.parse::<LabelNoise>().unwrap().to_string(), text);
         }
@@ -254,5 +276,6 @@ mod tests {
         assert!(error("matrix").contains("matrix:transition.csv"));
         assert!(error("open-set:mnist:2").contains("in (0, 1)"));
         assert!(error("semantic:lennet").contains("lenet"));
+        assert!(error("human").contains("human:worst") && error("human:wurst").contains("worst"));
     }
 }

@@ -1,8 +1,10 @@
 //! [`Load`]: the options for reading data, on the command line and in spec files.
 
+use crate::ui::failure::Outcome;
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use tares_core::{Dataset, Error};
 use tares_data::LoadOptions;
 
 /// How data is read: the same options for every command that reads data, and the `[load]` part of a spec file.
@@ -47,6 +49,11 @@ pub struct Load {
     /// Leave out files that cannot be read instead of failing
     #[arg(long)]
     pub skip_unreadable: bool,
+    /// Long-tailed classes: the first class keeps all its training rows, the last this fraction, those between in equal
+    /// factors. Only in spec files and recipes.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub imbalance: Option<f64>,
     /// CIFAR-100: use the 20 groups of classes instead of the 100 classes
     #[arg(long)]
     pub coarse: bool,
@@ -66,6 +73,7 @@ impl Default for Load {
             split_seed: options.seed,
             image_size: None,
             skip_unreadable: options.skip_unreadable,
+            imbalance: None,
             coarse: options.coarse,
         }
     }
@@ -130,6 +138,28 @@ impl Load {
         })
     }
 
+    /// The training rows that [`imbalance`](Self::imbalance) leaves; all of them without it.
+    ///
+    /// # Errors
+    /// A fraction outside (0, 1].
+    pub fn thinned(&self, train: &Dataset) -> Outcome<Dataset> {
+        let Some(last) = self.imbalance else { return Ok(train.clone()) };
+        if !(last > 0.0 && last <= 1.0) {
+            return Err(Error::value("imbalance", "a fraction in (0, 1]", last).into());
+        }
+        let steps = (train.classes() - 1).max(1) as f64;
+        let wanted: Vec<usize> = (train.class_counts().iter().enumerate())
+            .map(|(class, &count)| ((count as f64 * last.powf(class as f64 / steps)).round() as usize).max(1))
+            .collect();
+        let mut seen = vec![0; train.classes()];
+        let kept = |row: &usize| {
+            let class = train.given()[*row] as usize;
+            seen[class] += 1;
+            seen[class] <= wanted[class]
+        };
+        Ok(train.subset(&(0..train.len()).filter(kept).collect::<Vec<_>>())?)
+    }
+
     /// The same, with no row set aside for testing unless that was asked for.
     pub fn whole(&self) -> LoadOptions {
         self.options().with(|options| options.test_fraction = self.test_fraction.unwrap_or(0.0))
@@ -143,5 +173,22 @@ fn size(text: &str) -> Result<(usize, usize), String> {
     match (height.parse(), width.parse()) {
         (Ok(height), Ok(width)) if height > 0 && width > 0 => Ok((height, width)),
         _ => Err(wrong()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tares_core::Shape;
+
+    #[test]
+    fn imbalance_thins_out_the_later_classes() {
+        let labels: Vec<u32> = (0..300).map(|row| row % 3).collect();
+        let data = Dataset::new(vec![0.0f32; 300], Shape::Flat(1), labels, ["a", "b", "c"]).unwrap();
+        let load = Load { imbalance: Some(0.04), ..Load::default() };
+        assert_eq!(load.thinned(&data).unwrap().class_counts(), [100, 20, 4]);
+        assert_eq!(Load::default().thinned(&data).unwrap().len(), 300);
+        let wrong = Load { imbalance: Some(0.0), ..Load::default() };
+        assert_eq!(wrong.thinned(&data).unwrap_err().to_string(), "imbalance must be a fraction in (0, 1], got 0");
     }
 }

@@ -214,9 +214,10 @@ fn finish(
 
 /// The training rows, with the spec's noise in their labels.
 fn noisy(spec: &Spec, loaded: &Loaded) -> Outcome<Dataset> {
+    let rows = spec.load.thinned(&loaded.train)?;
     match &spec.noise {
-        noise if *noise == LabelNoise::NONE => Ok(loaded.train.clone()),
-        _ => spec.noise().corrupt(&loaded.train, spec.plan.seed, &spec.options()),
+        noise if *noise == LabelNoise::NONE => Ok(rows),
+        _ => spec.noise().corrupt(&rows, spec.plan.seed, &spec.options()),
     }
 }
 

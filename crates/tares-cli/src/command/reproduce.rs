@@ -1,0 +1,180 @@
+//! `tares reproduce`: a table or figure of the paper, run again and judged.
+
+use super::Exit;
+use super::source::load;
+use crate::reproduce::list::entries;
+use crate::reproduce::needed_files::{missing, missing_failure};
+use crate::reproduce::page::Reproduction;
+use crate::reproduce::place::{ROOT, ReproductionPlace};
+use crate::reproduce::publish::publish;
+use crate::reproduce::recipe::Recipe;
+use crate::reproduce::scale::RecipeSize;
+use crate::reproduce::verdict::Ruling;
+use crate::reproduce::{catalogue, theorems};
+use crate::run::experiment::Experiment;
+use crate::run::runs::{place, run_all};
+use crate::run::train::{Start, same_spec};
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::live_table::LiveTable;
+use crate::ui::terminal::{FAINT, Screen, TITLE, json_path, plain};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Run a table or figure of the paper again, beside the published numbers
+///
+/// NAME is a recipe, or `list`, `claims` or `publish`. A recipe that was interrupted goes on where it was; finished runs are not
+/// repeated. At the end: our table beside the published one, the figures, and whether each claim of the paper holds.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tares reproduce list                              the recipes, and which of them ran here
+  tares reproduce claims                            theorems and cost claims, in minutes, without any data
+  tares reproduce mnist                             the table on MNIST, sized for two cores
+  tares reproduce mnist --only NPCL,GCE --seeds 5   two of its rows, five seeds
+  tares reproduce cifar-10 --scale paper --device cuda
+  tares reproduce my-recipe.toml                    a recipe of your own
+  tares reproduce publish --to results/paper        write down everything that ran")]
+pub struct Reproduce {
+    /// A recipe, a recipe's file (.toml), list, claims or publish
+    name: String,
+    /// How large
+    #[arg(long, value_enum, default_value_t)]
+    scale: RecipeSize,
+    /// Only these rows, by their names in the table
+    #[arg(long, value_name = "METHOD,...", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Seeds 1 to N instead of the recipe's
+    #[arg(long, value_name = "N")]
+    seeds: Option<u64>,
+    /// Where reproductions are kept, one directory for each
+    #[arg(long, value_name = "DIR", default_value = ROOT)]
+    out: PathBuf,
+    /// Where to train
+    #[arg(long, default_value = "cpu")]
+    device: String,
+    /// Runs at the same time
+    #[arg(long, default_value_t = 1)]
+    jobs: usize,
+    /// Where built-in data sets are looked for first
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Run although files are missing, with the part of the data that is here
+    #[arg(long)]
+    subset: bool,
+    /// publish: the directory to write
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+}
+
+impl Reproduce {
+    /// Lists, checks, publishes, or runs a recipe.
+    ///
+    /// # Errors
+    /// No such recipe, missing data, a changed recipe in an old directory, or what stops a comparison.
+    pub fn run(self, screen: &Screen) -> Outcome<Exit> {
+        match self.name.as_str() {
+            "list" => self.list(screen),
+            "claims" => claims(screen),
+            "publish" => self.publish(screen),
+            name => {
+                let (name, recipe) = catalogue::find(name)?;
+                self.reproduce(&name, &recipe, screen)
+            }
+        }
+    }
+
+    fn list(&self, screen: &Screen) -> Outcome<Exit> {
+        let entries = entries(&self.out)?;
+        let widest = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
+        for entry in &entries {
+            let name = format!("{:<widest$}", entry.name);
+            screen.line(format!("{}  {} ({})", screen.paint(&name, TITLE), entry.title, entry.paper))?;
+            let state = format!("laptop: {}; paper: {}", entry.laptop, entry.full);
+            screen.line(format!("{:widest$}  {}", "", screen.paint(&state, FAINT)))?;
+        }
+        screen.line(format!("{:<widest$}  theorems and cost claims on built-in data, in minutes", "claims"))?;
+        screen.result(|| serde_json::json!({ "recipes": entries }))?;
+        Ok(Exit::Fine)
+    }
+
+    fn publish(&self, screen: &Screen) -> Outcome<Exit> {
+        let Some(to) = &self.to else {
+            return Err(Failure::new("publish: where to is not said").way_out("add --to DIR, as in --to results/paper"));
+        };
+        let names = publish(&self.out, to)?;
+        screen.line(plain(&to.join("README.md").display().to_string()))?;
+        screen.result(|| serde_json::json!({ "page": json_path(&to.join("README.md")), "published": names }))?;
+        Ok(Exit::Fine)
+    }
+
+    fn reproduce(&self, name: &str, recipe: &Recipe, screen: &Screen) -> Outcome<Exit> {
+        let experiment = self.asked(recipe)?;
+        experiment.check()?;
+        if self.jobs == 0 {
+            return Err(tares_core::Error::value("jobs", "at least 1", 0).into());
+        }
+        let lacking = missing(recipe, self.scale, self.data_dir.as_deref());
+        if !lacking.is_empty() && !self.subset {
+            return Err(missing_failure(recipe, self.scale, &lacking, self.data_dir.as_deref()));
+        }
+        let here = ReproductionPlace::new(&self.out, name, self.scale);
+        let runs = experiment.runs()?;
+        runs.iter().try_for_each(|spec| same_spec(&place(&here.path, spec), spec))?;
+        let scale = recipe.scale(self.scale);
+        screen.note(format!("{}: {}", recipe.title, scale.time));
+        scale.deviations.iter().for_each(|deviation| screen.note(format!("  not as published: {deviation}")));
+        let loaded = load(&experiment.data, &experiment.load.options(), screen)?;
+        here.claim(recipe, self.scale, &self.device)?;
+        let table = LiveTable::new(&runs, screen);
+        run_all(&runs, &loaded, &here.path, Start::Resume, self.jobs, screen, &table)?;
+        table.clear();
+        let records = here.finished(recipe, self.scale)?;
+        let reproduction = Reproduction { name, recipe, size: self.scale, runs: &records };
+        reproduction.write(&here.path)?;
+        screen.line(reproduction.table().text())?;
+        let verdicts = reproduction.verdicts();
+        for verdict in &verdicts {
+            screen.line(format!("{:<15} {}", verdict.ruling.words(), verdict.says))?;
+            verdict.evidence.iter().try_for_each(|part| screen.line(format!("{:15} {}", "", part.sentence())))?;
+        }
+        let page = here.path.join("reproduction.html");
+        screen.line(plain(&page.display().to_string()))?;
+        let said: Vec<_> = verdicts.iter().map(|verdict| serde_json::json!([verdict.says, verdict.ruling])).collect();
+        screen.result(|| serde_json::json!({ "page": json_path(&page), "runs": records.len(), "verdicts": said }))?;
+        Ok(Exit::Fine)
+    }
+
+    fn asked(&self, recipe: &Recipe) -> Outcome<Experiment> {
+        if self.seeds == Some(0) {
+            return Err(tares_core::Error::value("seeds", "at least 1", 0).into());
+        }
+        let names = recipe.names();
+        let mut rows = names.clone();
+        if !self.only.is_empty() {
+            let known: Vec<&str> = names.iter().map(String::as_str).collect();
+            let same =
+                |wanted: &String| names.iter().find(|name| name.to_lowercase() == wanted.to_lowercase()).cloned();
+            let chosen = |wanted: &String| {
+                same(wanted).ok_or_else(|| Failure::from(tares_core::Error::unknown("row", wanted, &known)))
+            };
+            rows = self.only.iter().map(chosen).collect::<Outcome<_>>()?;
+        }
+        let mut experiment = recipe.scale(self.scale).experiment(recipe, &rows, self.seeds)?;
+        experiment.device.clone_from(&self.device);
+        if self.data_dir.is_some() {
+            experiment.load.data_dir.clone_from(&self.data_dir);
+        }
+        Ok(experiment)
+    }
+}
+
+/// Theorems and cost claims.
+fn claims(screen: &Screen) -> Outcome<Exit> {
+    let checked = theorems::check(&|doing| screen.note(doing))?;
+    for part in &checked {
+        screen.line(format!("{:<15} {}", part.ruling.words(), part.says))?;
+        screen.line(format!("{:15} {}", "", part.found))?;
+    }
+    screen.result(|| serde_json::json!({ "claims": checked }))?;
+    let broken = checked.iter().any(|part| part.ruling == Ruling::DoesNotHold);
+    Ok(if broken { Exit::Findings } else { Exit::Fine })
+}

@@ -1,0 +1,135 @@
+//! [`Scale`]: how large a recipe is run: as in the paper, or sized for two cores with every deviation written down.
+
+use super::recipe::Recipe;
+use crate::run::experiment::Experiment;
+use crate::run::label_noise::LabelNoise;
+use crate::run::spec_file::VERSION;
+use crate::ui::failure::Outcome;
+use clap::ValueEnum;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use tares::{Method, Network, Plan};
+
+/// The two sizes of every recipe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum RecipeSize {
+    /// Sized for two cores
+    #[default]
+    Laptop,
+    /// Exactly as published, for a GPU
+    Paper,
+}
+
+impl RecipeSize {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Laptop, Self::Paper];
+
+    /// The name people type.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Laptop => "laptop",
+            Self::Paper => "paper",
+        }
+    }
+}
+
+/// One size of a recipe.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Scale {
+    /// The network.
+    pub network: Network,
+    /// The seeds.
+    pub seeds: Vec<u64>,
+    /// Epochs, batches, optimiser; what is not said is as in Co-teaching's comparisons: [`Plan::default`].
+    #[serde(default)]
+    pub plan: Plan,
+    /// Methods with other parameters at this size, by name.
+    #[serde(default)]
+    pub methods: BTreeMap<String, Method>,
+    /// Other data at this size, e.g. the subset at hand.
+    #[serde(default)]
+    pub data: Option<String>,
+    /// Other noises at this size, by the recipe's; `""` leaves a column out.
+    #[serde(default)]
+    pub noises: BTreeMap<String, String>,
+    /// The files of its data, if they are others.
+    #[serde(default)]
+    pub files: Option<Vec<String>>,
+    /// How long it takes, and on what.
+    pub time: String,
+    /// Everything that is not as published.
+    #[serde(default)]
+    pub deviations: Vec<String>,
+}
+
+impl Scale {
+    /// The recipe's columns that run at this size, each with the noise that stands for it here.
+    ///
+    /// # Errors
+    /// A noise that is none.
+    pub fn columns(&self, recipe: &Recipe) -> Outcome<Vec<(String, LabelNoise)>> {
+        let mut columns = Vec::new();
+        for (name, noise) in recipe.columns().into_iter().zip(&recipe.noises) {
+            match self.noises.get(&name).map(String::as_str) {
+                Some("") => {}
+                Some(other) => columns.push((name, other.parse()?)),
+                None => columns.push((name, noise.clone())),
+            }
+        }
+        Ok(columns)
+    }
+
+    /// The data at this size.
+    pub fn data<'a>(&'a self, recipe: &'a Recipe) -> &'a str {
+        self.data.as_deref().unwrap_or(&recipe.data)
+    }
+
+    /// The files that its data needs.
+    pub fn files<'a>(&'a self, recipe: &'a Recipe) -> &'a [String] {
+        self.files.as_deref().unwrap_or(&recipe.files)
+    }
+
+    /// The experiment of a recipe at this size, with some of its rows and, if given, other seeds.
+    ///
+    /// # Errors
+    /// A method's own plan has a setting that plans don't have.
+    pub fn experiment(&self, recipe: &Recipe, rows: &[String], seeds: Option<u64>) -> Outcome<Experiment> {
+        let mut methods: Vec<_> = recipe.methods.iter().filter(|row| rows.contains(&row.called())).cloned().collect();
+        for row in &mut methods {
+            if let Some(method) = self.methods.get(&row.called()) {
+                row.method = method.clone();
+            }
+        }
+        Ok(Experiment {
+            version: VERSION,
+            data: self.data(recipe).to_owned(),
+            noises: self.columns(recipe)?.into_iter().map(|(_, noise)| noise).collect(),
+            seeds: seeds.map_or_else(|| self.seeds.clone(), |count| (1..=count).collect()),
+            noise_rate: recipe.noise_rate,
+            device: "cpu".to_owned(),
+            network: Some(self.network.clone()),
+            methods,
+            load: recipe.load.clone(),
+            plan: Plan { seed: 1, ..self.plan.clone() },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_may_be_replaced_or_left_out_at_one_size() {
+        let mut recipe = super::super::recipe::tests::recipe();
+        recipe.noises.push("symmetric:0.5".parse().unwrap());
+        recipe.laptop_scale.noises.insert("pair:0.2".into(), "pair:0.1".into());
+        recipe.laptop_scale.noises.insert("symmetric:0.5".into(), String::new());
+        let columns = recipe.laptop_scale.columns(&recipe).unwrap();
+        assert_eq!(columns, [("pair:0.2".to_owned(), "pair:0.1".parse().unwrap())]);
+        assert_eq!(recipe.paper_scale.columns(&recipe).unwrap().len(), 2);
+        let experiment = recipe.laptop_scale.experiment(&recipe, &recipe.names(), None).unwrap();
+        assert_eq!(experiment.noises.len(), 1);
+    }
+}

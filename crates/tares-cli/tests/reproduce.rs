@@ -1,0 +1,147 @@
+//! `tares reproduce`: a recipe runs, is gone on with, is judged and written down.
+
+mod program;
+
+use program::{tares, tares_in};
+use std::path::Path;
+
+const RECIPE: &str = r#"
+version = 1
+title = "Digits: two methods"
+about = "A recipe for tests."
+data = "digits"
+noises = ["symmetric:0.5"]
+
+[[methods]]
+name = "NPCL"
+method = "npcl:burn-in=1"
+
+[[methods]]
+name = "Standard"
+method = "standard"
+
+[published]
+"NPCL" = ["98.53 ± 0.02"]
+"Standard" = ["65.81"]
+
+[[claims]]
+says = "NPCL is better than standard training"
+law.beats = { first = "NPCL", others = ["Standard"] }
+
+[paper-scale]
+network = "mlp"
+seeds = [1, 2, 3, 4, 5]
+time = "minutes"
+
+[laptop-scale]
+network = "mlp:32"
+seeds = [1, 2]
+plan.epochs = 2
+time = "seconds"
+deviations = ["a smaller network"]
+"#;
+
+fn recipe(place: &Path, text: &str) {
+    std::fs::write(place.join("two-methods.toml"), text).unwrap();
+}
+
+fn run(place: &Path, more: &[&str]) -> program::Ran {
+    tares_in(place, &[&["reproduce", "two-methods.toml", "--out", "here"], more].concat())
+}
+
+#[test]
+fn a_recipe_gives_our_table_beside_the_published_one_and_a_verdict() {
+    let place = tempfile::tempdir().unwrap();
+    recipe(place.path(), RECIPE);
+    let out = run(place.path(), &[]).success();
+    assert!(out.contains("published") && out.contains("98.53 ± 0.02") && out.contains("difference"), "{out}");
+    assert!(out.contains("NPCL − Standard at symmetric:0.5:") && out.contains("2 seeds); published +32.72"), "{out}");
+    let here = place.path().join("here/two-methods-laptop");
+    for file in ["beside-the-paper.txt", "beside-the-paper.md", "beside-the-paper.tex", "beside-the-paper.csv"] {
+        let text = std::fs::read_to_string(here.join(file)).unwrap();
+        assert!(text.contains("NPCL") && text.contains("65.81"), "{file}: {text}");
+    }
+    assert!(here.join("verdicts.csv").exists() && here.join("test-accuracy-symmetric-0.5.png").exists());
+    let page = std::fs::read_to_string(here.join("reproduction.html")).unwrap();
+    assert!(page.contains("a smaller network") && page.contains("<svg") && page.contains("NPCL is better than"));
+
+    // Again: nothing is trained, everything is said again.
+    let manifest = here.join("runs/symmetric-0.5/NPCL/seed-1/manifest.json");
+    let touched = std::fs::metadata(&manifest).unwrap().modified().unwrap();
+    run(place.path(), &["--only", "npcl", "--seeds", "3"]).success();
+    assert_eq!(std::fs::metadata(&manifest).unwrap().modified().unwrap(), touched, "a finished run was repeated");
+    assert!(here.join("runs/symmetric-0.5/NPCL/seed-3/manifest.json").exists());
+    assert!(!here.join("runs/symmetric-0.5/Standard/seed-3").exists());
+
+    let out = tares_in(place.path(), &["reproduce", "publish", "--out", "here", "--to", "results"]).success();
+    assert!(out.contains("README.md"), "{out}");
+    let text = std::fs::read_to_string(place.path().join("results/README.md")).unwrap();
+    assert!(text.contains("`tares reproduce two-methods --scale laptop`") && text.contains("98.53 ± 0.02"), "{text}");
+    assert!(place.path().join("results/two-methods-laptop/test-accuracy-symmetric-0.5.svg").exists());
+}
+
+#[test]
+fn a_changed_recipe_in_an_old_directory_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    recipe(place.path(), RECIPE);
+    run(place.path(), &["--only", "Standard", "--seeds", "1"]).success();
+    // Words may change, what is run may not.
+    recipe(place.path(), &RECIPE.replace("A recipe for tests.", "Other words."));
+    run(place.path(), &["--only", "Standard", "--seeds", "1"]).success();
+    recipe(place.path(), &RECIPE.replace("burn-in=1", "burn-in=2"));
+    let error = run(place.path(), &["--only", "Standard", "--seeds", "1"]).fails(2);
+    assert!(error.contains("the recipe has changed") && error.contains("--out"), "{error}");
+}
+
+#[test]
+fn mistakes_say_the_way_out() {
+    let place = tempfile::tempdir().unwrap();
+    let error = tares_in(place.path(), &["reproduce", "mnst"]).fails(2);
+    assert!(error.contains("mnist") && error.contains("misspecified-rate"), "{error}");
+    recipe(place.path(), RECIPE);
+    let error = run(place.path(), &["--only", "NPLC"]).fails(2);
+    assert!(error.contains("did you mean NPCL?"), "{error}");
+    let error = run(place.path(), &["--seeds", "0"]).fails(2);
+    assert!(error.contains("seeds must be at least 1"), "{error}");
+    recipe(place.path(), &RECIPE.replace("title", "titel"));
+    let error = run(place.path(), &[]).fails(2);
+    assert!(error.contains("two-methods.toml: line 3, column 1"), "{error}");
+    let error = tares_in(place.path(), &["reproduce", "publish", "--out", "none", "--to", "results"]).fails(2);
+    assert!(error.contains("nothing ran here yet"), "{error}");
+    assert!(!place.path().join("here").exists());
+}
+
+#[test]
+fn missing_data_names_the_files_and_the_place() {
+    let place = tempfile::tempdir().unwrap();
+    let line = ["reproduce", "mnist", "--data-dir", ".", "--out", "here"];
+    let error = tares_in(place.path(), &line).fails(2);
+    for file in ["./mnist/train-images-idx3-ubyte", "./mnist/t10k-labels-idx1-ubyte", "tares data fetch mnist"] {
+        assert!(error.contains(file), "{file} not in {error}");
+    }
+    assert!(!place.path().join("here").exists());
+}
+
+#[test]
+fn the_list_has_a_row_and_a_state_for_every_recipe() {
+    let out = tares(&["reproduce", "list"]).success();
+    for name in ["mnist", "gce-mnist", "misspecified-rate", "tiny-imagenet", "base-losses", "claims"] {
+        assert!(out.contains(name), "{name} not in {out}");
+    }
+    assert!(out.contains("Table 5, Figure 1") && out.contains("beyond the paper"), "{out}");
+    assert!(out.contains("needs data: train-images-idx3-ubyte") || out.contains("not yet: "), "{out}");
+}
+
+#[test]
+fn the_theorems_hold_in_every_epoch_of_a_real_run() {
+    let ran = tares(&["reproduce", "claims", "--json"]);
+    // 1 if timing on a busy machine breaks the claim about cost.
+    let code = ran.code();
+    let (out, _) = ran.ends(code);
+    let claims: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let claims = claims["claims"].as_array().unwrap();
+    assert_eq!(claims.len(), 9);
+    for claim in claims.iter().filter(|claim| !claim["says"].as_str().unwrap().contains("time")) {
+        assert_eq!(claim["ruling"], "holds", "{claim}");
+    }
+}
