@@ -10,6 +10,7 @@
 mod array;
 mod audit;
 mod call;
+mod curriculum;
 
 use pyo3::prelude::*;
 
@@ -20,6 +21,9 @@ fn _tares(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<audit::ArrayAudit>()?;
     module.add_function(wrap_pyfunction!(audit::audit, module)?)?;
     module.add_function(wrap_pyfunction!(audit::scores, module)?)?;
+    module.add_class::<curriculum::HostLoss>()?;
+    module.add_class::<curriculum::HostStep>()?;
+    module.add_function(wrap_pyfunction!(curriculum::from_margins, module)?)?;
     module.add_function(wrap_pyfunction!(call::panic, module)?)?;
     module.add_function(wrap_pyfunction!(call::threads, module)?)?;
     Ok(())

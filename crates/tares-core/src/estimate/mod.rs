@@ -12,7 +12,7 @@ pub mod caution;
 pub mod check;
 pub mod confident;
 pub mod margins;
-mod math32;
+pub(crate) mod math32;
 pub mod neighbours;
 pub(crate) mod pass;
 pub mod posterior;

@@ -97,23 +97,39 @@ impl Surrogate {
     /// # Panics
     /// As [`value`](Self::value), and if `out` is not as long as `logits`.
     pub fn gradient(&self, logits: &[f64], label: Label, out: &mut [f64]) {
+        self.value_and_gradient(logits, label, out);
+    }
+
+    /// [`value`](Self::value) and [`gradient`](Self::gradient) for little more than the price of one of them.
+    ///
+    /// # Panics
+    /// As [`gradient`](Self::gradient).
+    pub fn value_and_gradient(&self, logits: &[f64], label: Label, out: &mut [f64]) -> f64 {
         assert_eq!(logits.len(), out.len(), "logits and gradient");
         let (own, other) = own_and_best_other(logits, label);
         let margin = own - logits[other];
         out.fill(0.0);
-        let mut through_the_margin = |derivative: f64| {
-            out[label as usize] = derivative;
-            out[other] = -derivative;
-        };
         match *self {
-            Self::Hinge => through_the_margin(hinge::derivative(margin)),
-            Self::SquaredHinge => through_the_margin(squared_hinge::derivative(margin)),
-            Self::Logistic => through_the_margin(logistic::derivative(margin)),
-            Self::Sigmoid => through_the_margin(sigmoid::derivative(margin)),
-            Self::Savage => through_the_margin(savage::derivative(margin)),
-            Self::TruncatedHinge { cap } => through_the_margin(truncated_hinge::derivative(margin, cap)),
-            Self::SoftHinge => soft_hinge::gradient(logits, label, other, margin, out),
-            Self::Weighted { beta } => weighted::gradient(logits, label, other, margin, beta, out),
+            Self::SoftHinge => soft_hinge::value_and_gradient(logits, label, other, margin, out),
+            Self::Weighted { beta } => weighted::value_and_gradient(logits, label, other, margin, beta, out),
+            _ => {
+                let slope = self.slope_of_margin(margin);
+                out[label as usize] = slope;
+                out[other] = -slope;
+                self.of_margin(margin)
+            }
+        }
+    }
+
+    /// The derivative of [`of_margin`](Self::of_margin); the soft hinge has one only where a sample is right (u ≥ 0).
+    pub(crate) fn slope_of_margin(&self, margin: f64) -> f64 {
+        match *self {
+            Self::Hinge | Self::SoftHinge | Self::Weighted { .. } => hinge::derivative(margin),
+            Self::SquaredHinge => squared_hinge::derivative(margin),
+            Self::Logistic => logistic::derivative(margin),
+            Self::Sigmoid => sigmoid::derivative(margin),
+            Self::Savage => savage::derivative(margin),
+            Self::TruncatedHinge { cap } => truncated_hinge::derivative(margin, cap),
         }
     }
 

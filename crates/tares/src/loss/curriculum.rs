@@ -251,8 +251,7 @@ impl HostBatch {
         for &position in kept {
             let start = position as usize * self.classes;
             let (row, label) = (&self.logits[start..][..self.classes], self.labels[position as usize]);
-            sum += base.value(row, label);
-            base.gradient(row, label, &mut row_slopes);
+            sum += base.value_and_gradient(row, label, &mut row_slopes);
             let out = &mut slopes[start..][..self.classes];
             out.iter_mut().zip(&row_slopes).for_each(|(out, slope)| *out = (slope * share) as f32);
         }

@@ -1,0 +1,125 @@
+"""The curriculum loss on the CPU through the compiled core: one call per batch instead of some twenty tensor operations.
+
+Called directly, or, under ``torch.compile``, as the operation ``tares::curriculum``, which a compiled graph holds as a whole.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from tares._tares import HostLoss, HostStep
+
+from .name import IN_THE_CORE, LOSSES
+from .sample_loss import SampleLoss, check_batch
+from .threshold import Threshold
+
+if TYPE_CHECKING:
+    from .curriculum import CurriculumLoss
+
+
+class Recipe(NamedTuple):
+    """What a loss of the core is made from."""
+
+    kind: str
+    number: float
+    rank: str
+    train: str
+    extra: bool
+    balanced: bool
+
+
+def recipe(threshold: Threshold, rank: SampleLoss, train: SampleLoss, extra: bool, balanced: bool) -> Recipe | None:
+    """The same loss for the core; ``None`` if the core does not know a part of it."""
+    for loss in (rank, train):
+        name = loss.name.partition(":")[0]
+        # A subclass may compute something else under the same name.
+        if name not in IN_THE_CORE or type(loss) is not LOSSES[name][0]:
+            return None
+    if threshold.prior is not None:
+        return None
+    return Recipe(threshold.kind, threshold.value or 0.0, rank.name, train.name, extra, balanced)
+
+
+@lru_cache(maxsize=64)
+def host_loss(kind: str, number: float, rank: str, train: str, extra: bool, balanced: bool) -> HostLoss:
+    """The loss of the core. It has no state, so one serves all."""
+    threshold = Threshold(kind) if kind in ("e", "q") else Threshold(kind, number)
+    return HostLoss(str(threshold), rank, train, extra, balanced)
+
+
+def fits(logits: Tensor, targets: Tensor) -> bool:
+    """Whether the core can read this batch where it lies: on the CPU, in 32 bits, with values (which torch.func's have not)."""
+    return (
+        logits.is_cpu
+        and logits.dtype is torch.float32
+        and targets.dtype is torch.int64
+        and (torch.compiler.is_compiling() or (type(logits) in _PLAIN and not _transformed()))
+    )
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_transformed = torch._C._are_functorch_transforms_active
+
+
+def step(host: HostLoss, logits: Tensor, targets: Tensor, selects: bool) -> tuple[HostStep, Tensor]:
+    """What the core says about a batch, and the slopes of the loss."""
+    try:
+        found, slopes = host.step(logits.numpy(), targets.numpy(), selects)
+    except (TypeError, ValueError):
+        check_batch(logits, targets)  # says it in the words of tensors, if that is what is wrong
+        found, slopes = host.step(logits.contiguous().numpy(), targets.contiguous().numpy(), selects)
+    return found, torch.from_numpy(slopes)
+
+
+def attach(logits: Tensor, targets: Tensor, slopes: Tensor, value: float | Tensor, owner: CurriculumLoss) -> Tensor:
+    """The value as a tensor with these slopes as its derivative."""
+    if logits.requires_grad and torch.is_grad_enabled():
+        attached: Tensor = Attach.apply(logits, targets, slopes, value, owner)
+        return attached
+    return value if isinstance(value, Tensor) else torch.scalar_tensor(value)
+
+
+class Attach(torch.autograd.Function):
+    """A value that is known already, with slopes that are known already as its derivative."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, targets: Tensor, slopes: Tensor, value: float | Tensor, owner: CurriculumLoss) -> Tensor:
+        ctx.save_for_backward(logits, targets, slopes)
+        ctx.owner = owner
+        return value.clone() if isinstance(value, Tensor) else torch.scalar_tensor(value)
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
+        logits, targets, slopes = ctx.saved_tensors
+        if torch.is_grad_enabled():  # create_graph: tensor operations can be differentiated again
+            value = ctx.owner.forward_tensors(logits, targets)
+            (slopes,) = torch.autograd.grad(value, logits, create_graph=True)
+        return slopes * upstream, None, None, None, None
+
+
+# ---- the same as an operation of PyTorch
+
+_OPERATIONS = torch.library.Library("tares", "DEF")  # type: ignore[no-untyped-call]  # operations live as long as this does
+_OPERATIONS.define(  # type: ignore[no-untyped-call]
+    "curriculum(Tensor logits, Tensor targets, Tensor number, str kind, str rank, str train, bool extra, bool balanced, bool selects)"
+    " -> (Tensor value, Tensor slopes, Tensor margins, Tensor losses)"
+)
+
+
+def _on_cpu(logits: Tensor, targets: Tensor, number: Tensor, kind: str, *rest: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    found, slopes = step(host_loss(kind, number.item(), *rest[:-1]), logits, targets, rest[-1])
+    return torch.scalar_tensor(found.value), slopes, torch.from_numpy(found.margins()), torch.from_numpy(found.losses())
+
+
+def _shapes(logits: Tensor, *rest: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    per_row = logits.new_empty(logits.shape[0], dtype=torch.float64)
+    slopes = torch.empty_like(logits, memory_format=torch.contiguous_format)
+    return logits.new_empty(()), slopes, per_row, torch.empty_like(per_row)
+
+
+_OPERATIONS.impl("curriculum", _on_cpu, "CPU")  # type: ignore[no-untyped-call]
+torch.library.register_fake("tares::curriculum", _shapes, lib=_OPERATIONS)

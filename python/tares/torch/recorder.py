@@ -1,0 +1,161 @@
+"""What a network said about every training row over the epochs: a wrong label keeps a low margin, because the other rows of the true
+class pull the network away from it (the area under the margin, Pleiss et al. 2020)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from tares import _tares
+from tares._table import Table
+
+from .margin_losses import margin
+from .sample_loss import at_least_single, check_batch
+
+
+class Recorder(nn.Module):
+    """Collects margins and times kept per training row, on the device of the logits; nothing is read back before you ask.
+
+    Its records are buffers: they move with ``.to(device)`` and stand in ``state_dict``, so a resumed run goes on counting.
+
+    Parameters
+    ----------
+    rows : int
+        Size of the training set.
+
+    Examples
+    --------
+    >>> import torch
+    >>> recorder = Recorder(rows=4)
+    >>> index, targets = torch.tensor([2, 0]), torch.tensor([1, 0])
+    >>> recorder.see(index, torch.tensor([[3.0, 1.0], [2.0, 0.5]]), targets, kept=torch.tensor([False, True]))
+    >>> recorder.mean_margin
+    tensor([ 1.5000,     nan, -2.0000,     nan])
+    >>> recorder.times_kept
+    tensor([1, 0, 0, 0])
+    """
+
+    margin_sum: Tensor
+    times_seen: Tensor
+    times_kept: Tensor
+    answer: Tensor
+
+    def __init__(self, rows: int) -> None:
+        super().__init__()
+        if rows < 1:
+            raise ValueError(f"rows must be at least 1, got {rows}")
+        self.register_buffer("margin_sum", torch.zeros(rows))
+        for counter in ("times_seen", "times_kept", "answer"):
+            self.register_buffer(counter, torch.zeros(rows, dtype=torch.int64))
+
+    @torch.no_grad()
+    def see(self, index: Tensor, logits: Tensor, targets: Tensor, kept: Tensor | None = None) -> None:
+        """Record one batch.
+
+        Parameters
+        ----------
+        index : Tensor
+            ``[batch]``, which rows of the training set these are, each at most once.
+        logits, targets : Tensor
+            ``[batch, K]`` and ``[batch]``, as the loss gets them.
+        kept : Tensor, optional
+            ``[batch]``, which of them were trained on: ``criterion.kept.mask``. Without it all were.
+        """
+        check_batch(logits, targets)
+        if index.shape != targets.shape:
+            raise ValueError(f"index must have shape {tuple(targets.shape)}, one per target, got {tuple(index.shape)}")
+        ones = torch.ones_like(index)
+        margins = margin(at_least_single(logits), targets)
+        self.margin_sum.index_add_(0, index, margins.to(self.margin_sum.dtype))
+        self.times_seen.index_add_(0, index, ones)
+        self.times_kept.index_add_(0, index, ones if kept is None else kept.to(ones.dtype))
+        self.answer.index_copy_(0, index, logits.argmax(1))
+
+    def forward(self, index: Tensor, logits: Tensor, targets: Tensor, kept: Tensor | None = None) -> None:
+        """:meth:`see`."""
+        self.see(index, logits, targets, kept)
+
+    @property
+    def mean_margin(self) -> Tensor:
+        """The mean margin of every row (AUM); NaN for rows never seen."""
+        return self.margin_sum / self.times_seen
+
+    def audit(self, labels: Any) -> HistoryAudit:
+        """Which of these labels, in the order of the training set, are wrong by what was recorded.
+
+        Parameters
+        ----------
+        labels
+            The given labels as class numbers: a list, array or tensor with one entry per row.
+        """
+        given = np.asarray(labels.detach().cpu() if isinstance(labels, Tensor) else labels)
+        if given.shape != (self.margin_sum.shape[0],):
+            raise ValueError(f"labels must have {self.margin_sum.shape[0]} entries, one per row, got shape {given.shape}")
+        return HistoryAudit(
+            given,
+            self.answer.cpu().numpy(),
+            self.mean_margin.double().cpu().numpy(),
+            self.times_seen.cpu().numpy(),
+            self.times_kept.cpu().numpy(),
+        )
+
+
+class HistoryAudit:
+    """What the margins of a training history say about the labels, as ``tares audit`` of a finished run. Rows never seen are left out."""
+
+    def __init__(
+        self,
+        given: npt.NDArray[Any],
+        answer: npt.NDArray[np.int64],
+        mean_margin: npt.NDArray[np.float64],
+        seen: npt.NDArray[np.int64],
+        kept: npt.NDArray[np.int64],
+    ) -> None:
+        self._given, self._answer, self._seen, self._kept, self._margin = given, answer, seen, kept, mean_margin
+        self._rows = np.flatnonzero(seen)
+        self._rate, self._interval, self._wrong, self._score = _tares.from_margins(mean_margin[self._rows])
+
+    @property
+    def noise_rate(self) -> float:
+        """The estimated share of wrong labels."""
+        return self._rate
+
+    @property
+    def noise_rate_interval(self) -> tuple[float, float]:
+        """Where the share most likely lies."""
+        return self._interval
+
+    @cached_property
+    def suspects(self) -> Table:
+        """The labels that are probably wrong, worst first: the network learnt them late or never, and answers something else.
+
+        Columns: ``row``, ``given``, ``suggested`` (the network's last answer), ``score`` (0 is certainly wrong), ``mean_margin``,
+        ``times_kept``, ``times_seen``.
+        """
+        rows = self._rows
+        found = np.flatnonzero((self._wrong >= 0.5) & (self._answer[rows] != self._given[rows]))
+        found = found[np.argsort(self._margin[rows[found]], kind="stable")]
+        row = rows[found]
+        return Table(
+            {
+                "row": row,
+                "given": self._given[row],
+                "suggested": self._answer[row],
+                "score": self._score[found],
+                "mean_margin": self._margin[row],
+                "times_kept": self._kept[row],
+                "times_seen": self._seen[row],
+            }
+        )
+
+    def __repr__(self) -> str:
+        low, high = self._interval
+        return (
+            f"HistoryAudit({len(self._rows)} rows, {len(self.suspects)} suspects, "
+            f"noise rate {self._rate:.3f} [{low:.3f}, {high:.3f}])"
+        )
