@@ -18,7 +18,7 @@ pub mod risk;
 pub mod select;
 pub mod stream;
 pub mod surrogate;
-mod widest;
+pub mod widest;
 
 pub use curriculum::{Curriculum, Threshold};
 pub use dataset::{Dataset, Features, Label, Row, Shape, TextColumn, stratified_split};

@@ -10,7 +10,7 @@
 ///
 /// `run` and everything hot that it calls must be `#[inline(always)]`: only then is it compiled inside the function that
 /// enables the instructions.
-pub(crate) trait Work {
+pub trait Work {
     /// The result.
     type Output;
     /// Computes it.
@@ -20,7 +20,7 @@ pub(crate) trait Work {
 /// Runs `work` with 256-bit vectors and fused multiply-add where this processor has them. (With 512 bits the same loops were
 /// slower: the compiler then uses scatter and gather.)
 #[inline]
-pub(crate) fn widest<W: Work>(work: W) -> W::Output {
+pub fn widest<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::is_x86_feature_detected as has;

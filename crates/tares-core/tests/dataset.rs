@@ -105,3 +105,19 @@ fn ids_default_to_the_original_row_number() {
     assert!(!whole.has_ids());
     assert_eq!(whole.subset(&[3]).unwrap().id(0), "3");
 }
+
+#[test]
+fn parts_seen_through_other_features_keep_their_rows_and_labels() {
+    let whole = data(vec![0, 1, 0, 1, 1, 0], 2);
+    let (train, test) = whole.split(0.5, 3).unwrap();
+    let features: Vec<f32> = (0..6).flat_map(|row| [row as f32, -1.0]).collect();
+    for part in [train, test] {
+        let seen = part.clone().with_features(features.clone(), Shape::Flat(2)).unwrap();
+        assert_eq!((seen.given(), seen.len()), (part.given(), part.len()));
+        for index in 0..seen.len() {
+            assert_eq!(seen.row(index), Row::Floats(&[part.stored(index) as f32, -1.0]));
+        }
+    }
+    assert!(whole.clone().with_features(vec![0f32; 11], Shape::Flat(2)).is_err(), "a row is missing");
+    assert!(whole.with_features(vec![f32::NAN; 12], Shape::Flat(2)).is_err());
+}

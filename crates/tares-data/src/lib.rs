@@ -23,7 +23,7 @@ pub use error::{DataError, Place, Result};
 pub use format::cifar_n::{HumanLabels, read as read_human_labels};
 pub use format::{arrays, cifar, csv, digits, idx, npy, npz, parquet};
 pub use image::decode::DEFAULT_SIZE;
-pub use image::{Pictures, open_set};
+pub use image::{Describer, PictureDigest, Pictures, SharedDescriber, open_set};
 pub use io::Input;
 pub use io::atomic::write as write_file;
 pub use load::{LoadOptions, Loaded, NewRows, ReadProgress, Stage, inspect, load, load_with};

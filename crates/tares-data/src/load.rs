@@ -2,6 +2,7 @@
 
 use crate::error::{DataError, Place, Result};
 use crate::format::{HumanLabels, cifar_n};
+use crate::image::SharedDescriber;
 use crate::reading::Reading;
 use crate::source::{Builtin, Found, Origin, Source, locate, recognise};
 use crate::{image, table};
@@ -52,6 +53,8 @@ pub struct LoadOptions {
     pub human_labels: Option<HumanLabels>,
     /// The CIFAR-N file, if it is not in the data folder's `cifar-n/`.
     pub human_file: Option<PathBuf>,
+    /// A network that turns every picture into features, which become the rows; [`Loaded::shown`] keeps small pictures to show.
+    pub describer: Option<SharedDescriber>,
     /// Tables: subtract the mean and divide by the standard deviation (of the training rows).
     pub standardise: bool,
 }
@@ -74,6 +77,7 @@ impl Default for LoadOptions {
             coarse: false,
             human_labels: None,
             human_file: None,
+            describer: None,
             standardise: true,
         }
     }
@@ -110,6 +114,8 @@ pub enum Stage {
     Unpack,
     /// Pictures are decoded; counts files.
     Decode,
+    /// A network turns pictures into features; counts pictures.
+    Describe,
 }
 
 /// A data set and everything known about it.
@@ -126,8 +132,47 @@ pub struct Loaded {
     pub found: Found,
     /// How to read new rows the same way.
     pub reading: Reading,
+    /// The rows as people look at them, where `train` holds what a network made of them.
+    pub shown: Option<Dataset>,
     /// Where the rows came from, to write them back with other labels.
     pub origin: Origin,
+}
+
+impl Loaded {
+    /// The training rows as people look at them: pictures and columns, not features.
+    pub fn shown(&self) -> &Dataset {
+        self.shown.as_ref().unwrap_or(&self.train)
+    }
+
+    /// The same rows with features that were made elsewhere, `width` numbers per row: first every row of the data, in order, with
+    /// those set aside for testing; then the test rows that came with the data.
+    ///
+    /// # Errors
+    /// Another number of rows; numbers that are not finite.
+    pub fn with_features(self, features: Vec<f32>, width: usize) -> tares_core::Result<Self> {
+        let apart = |test: &Dataset| if self.found.test_set_aside { 0 } else { test.stored_rows() };
+        let (own, others) = (self.train.stored_rows(), self.test.as_ref().map_or(0, apart));
+        if width == 0 || features.len() != (own + others) * width {
+            let rows = features.len() / width.max(1);
+            let allowed = match others {
+                0 => format!("as many as the rows of the data, {own}"),
+                _ => format!("as many as the rows of the data, {own} and {others} to test on"),
+            };
+            return Err(tares_core::Error::value("rows of features", allowed, rows));
+        }
+        let mut own_features = features;
+        let other_features = own_features.split_off(own * width);
+        let all = tares_core::Features::from(own_features);
+        let test_features = if self.found.test_set_aside { all.clone() } else { other_features.into() };
+        let shape = tares_core::Shape::Flat(width);
+        let shown = self.shown.unwrap_or_else(|| self.train.clone());
+        let train = self.train.with_features(all, shape)?;
+        let test = self.test.map(|test| test.with_features(test_features, shape)).transpose()?;
+        let mut found = self.found;
+        found.shape = format!("{width} features");
+        let reading = Reading { row: shape.into(), bytes: false, features: Some(width), ..self.reading };
+        Ok(Self { train, test, found, reading, shown: Some(shown), origin: self.origin })
+    }
 }
 
 /// New rows, read like the training rows.

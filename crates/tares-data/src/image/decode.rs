@@ -4,6 +4,7 @@ use crate::error::{DataError, Place, Result};
 use crate::format::folder::LabelledFiles;
 use crate::format::image;
 use crate::image::Pictures;
+use crate::image::describe::{self, Describer, SHOWN_SIZE, failed};
 use crate::image::rows::PictureParts;
 use crate::io::TreeFile;
 use crate::load::{LoadOptions, ReadProgress, Stage};
@@ -43,22 +44,26 @@ pub(crate) fn decode(
             return Err(tares_core::Error::value("image size", "from 1x1 to 16 million pixels", got).into());
         }
         (Some(size), _) => size,
+        (None, _) if options.describer.is_some() => (SHOWN_SIZE, SHOWN_SIZE),
         (None, _) => common_size(&files, &mut notes),
     };
     let colour = channels_of(like);
     let labels = |part: &[(&TreeFile, Label)]| part.iter().map(|(_, label)| *label).collect::<Vec<_>>();
     let total = files.len() as u64;
+    let describer = options.describer.as_ref().map(|shared| shared.0.as_ref());
+    let stage = if describer.is_some() { Stage::Describe } else { Stage::Decode };
     let mut done = 0;
     let mut report = |count: usize| {
         done += count as u64;
-        progress(ReadProgress { stage: Stage::Decode, done, total: Some(total) });
+        progress(ReadProgress { stage, done, total: Some(total) });
     };
     let read_part = |part: &[(&TreeFile, Label)], problems: &mut Vec<_>, report: &mut dyn FnMut(usize)| {
         let files: Vec<&TreeFile> = part.iter().map(|(file, _)| *file).collect();
-        decode_all(&files, labels(part), (height, width), problems, report)
+        decode_all(&files, labels(part), (height, width), describer, problems, report)
     };
-    let mut train = read_part(&plan.train, &mut problems, &mut report);
-    let mut test = (!plan.test.is_empty()).then(|| read_part(&plan.test, &mut problems, &mut report));
+    let mut train = read_part(&plan.train, &mut problems, &mut report).map_err(|why| failed(&root, why))?;
+    let test = (!plan.test.is_empty()).then(|| read_part(&plan.test, &mut problems, &mut report));
+    let mut test = test.transpose().map_err(|why| failed(&root, why))?;
     if !problems.is_empty() && !options.skip_unreadable {
         return Err(DataError::Unreadable { root, files: problems });
     }
@@ -70,12 +75,15 @@ pub(crate) fn decode(
         Some(colour) => !colour,
         None => train.grey && test.as_ref().is_none_or(|test| test.grey),
     };
+    let mut features = |part: &mut Decoded| std::mem::take(&mut part.features);
+    let features = describer.map(|_| (features(&mut train), test.as_mut().map(&mut features).unwrap_or_default()));
     let finish = |part: Decoded| part.into_pictures(&root, (height, width), grey);
     Ok(PictureParts {
         test: test.take().filter(|test| !test.labels.is_empty()).map(finish),
         train: finish(std::mem::take(&mut train)),
         class_names: Some(plan.class_names),
         labelled: plan.labelled,
+        features,
         notes,
         column_notes: Vec::new(),
         skipped: problems,
@@ -110,45 +118,70 @@ struct Decoded {
     pixels: Vec<u8>,
     labels: Vec<Label>,
     ids: Vec<String>,
+    /// What a describer made of them.
+    features: Vec<f32>,
     grey: bool,
 }
 
+/// Why a file gives no row.
+enum Trouble {
+    /// It cannot be read; others can.
+    File(String),
+    /// The describer gave up.
+    Describer(String),
+}
+
+/// Decodes files group by group; the error is that of the describer.
 fn decode_all(
     files: &[&TreeFile],
     labels: Vec<Label>,
     (height, width): (usize, usize),
+    describer: Option<&dyn Describer>,
     problems: &mut Vec<(PathBuf, String)>,
     report: &mut dyn FnMut(usize),
-) -> Decoded {
+) -> std::result::Result<Decoded, String> {
+    let group = if describer.is_some() { describe::GROUP } else { GROUP };
+    let described = describer.map_or(0, Describer::width);
     let size = 3 * height * width;
     let mut decoded = Decoded { grey: true, pixels: Vec::with_capacity(files.len() * size), ..Decoded::default() };
-    let mut group_pixels = vec![0; GROUP.min(files.len()) * size];
-    for (files, labels) in files.chunks(GROUP).zip(labels.chunks(GROUP)) {
-        let outcomes: Vec<std::result::Result<bool, String>> = files
+    let mut group_pixels = vec![0; group.min(files.len()) * size];
+    for (files, labels) in files.chunks(group).zip(labels.chunks(group)) {
+        let outcomes: Vec<std::result::Result<(bool, Vec<f32>), Trouble>> = files
             .par_iter()
             .zip(group_pixels.par_chunks_mut(size))
             .map(|(file, out)| {
-                let picture = image::decode(&file.read()?)?;
-                picture.write(height, width, out);
-                Ok(picture.grey)
+                let bytes = file.read().map_err(Trouble::File)?;
+                let picture = image::decode(&bytes).map_err(Trouble::File)?;
+                let mut features = vec![0.0; described];
+                match describer {
+                    None => picture.write(height, width, out),
+                    Some(describer) => {
+                        let content = describe::digest_of_file(&bytes);
+                        describer.describe(&content, &picture, &mut features).map_err(Trouble::Describer)?;
+                        picture.write_cropped(height, width, out);
+                    }
+                }
+                Ok((picture.grey, features))
             })
             .collect();
         for (((outcome, file), label), pixels) in
             outcomes.into_iter().zip(files).zip(labels).zip(group_pixels.chunks(size))
         {
             match outcome {
-                Ok(grey) => {
+                Ok((grey, features)) => {
+                    decoded.features.extend(features);
                     decoded.grey &= grey;
                     decoded.pixels.extend_from_slice(pixels);
                     decoded.labels.push(*label);
                     decoded.ids.push(file.path.clone());
                 }
-                Err(why) => problems.push((file.path.clone().into(), why)),
+                Err(Trouble::File(why)) => problems.push((file.path.clone().into(), why)),
+                Err(Trouble::Describer(why)) => return Err(format!("{}: {why}", file.path)),
             }
         }
         report(files.len());
     }
-    decoded
+    Ok(decoded)
 }
 
 impl Decoded {

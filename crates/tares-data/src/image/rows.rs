@@ -7,6 +7,7 @@ use crate::format::npz::Npz;
 use crate::format::parquet::pictures::PictureSplit;
 use crate::format::{arrays, digits, idx, npy};
 use crate::image::decode::{COLOUR, decode};
+use crate::image::describe::{SharedDescriber, describe_pixels};
 use crate::image::pictures::{Pictures, numbered};
 use crate::io::{Input, Tree, TreeFile};
 use crate::load::{LoadOptions, Loaded, NewRows, ReadProgress};
@@ -16,6 +17,9 @@ use crate::table::labels::LabelColumn;
 use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Label, Shape};
 
+/// The shape of pictures that nobody will look at.
+const THUMBNAIL: Shape = Shape::Image { channels: 3, height: 8, width: 8 };
+
 /// What a reader of pictures found.
 pub(crate) struct PictureParts {
     pub train: Pictures,
@@ -24,6 +28,8 @@ pub(crate) struct PictureParts {
     pub class_names: Option<Vec<String>>,
     /// Whether the training pictures came with labels.
     pub labelled: bool,
+    /// What the describer made of the pictures of both parts, one row each.
+    pub features: Option<(Vec<f32>, Vec<f32>)>,
     pub notes: Vec<String>,
     /// What should be looked at in the labels.
     pub column_notes: Vec<String>,
@@ -37,6 +43,7 @@ impl PictureParts {
             test,
             class_names,
             labelled: true,
+            features: None,
             notes: Vec::new(),
             column_notes: Vec::new(),
             skipped: Vec::new(),
@@ -63,6 +70,9 @@ pub(crate) fn load(
         align_classes(&mut other, known)?;
         parts.skipped.append(&mut other.skipped);
         parts.test = Some(other.train);
+        if let (Some((_, test)), Some((described, _))) = (&mut parts.features, other.features) {
+            *test = described;
+        }
     }
     let names = fixed.or(parts.class_names).unwrap_or_else(|| {
         let both: Vec<&Pictures> = [Some(&parts.train), parts.test.as_ref()].into_iter().flatten().collect();
@@ -80,9 +90,22 @@ pub(crate) fn load(
     found.notes = notes;
     found.column_notes = parts.column_notes;
     found.skipped = parts.skipped;
-    let reading =
-        Reading { format: origin.format(), class_names: names, row: train.shape().into(), bytes: true, table: None };
-    Ok(Loaded { train, test, unlabelled: None, found, reading, origin })
+    let reading = Reading {
+        format: origin.format(),
+        class_names: names,
+        row: train.shape().into(),
+        bytes: true,
+        table: None,
+        features: None,
+    };
+    let loaded = Loaded { train, test, unlabelled: None, found, reading, shown: None, origin };
+    match (parts.features, &options.describer) {
+        (Some((mut all, test)), Some(describer)) => {
+            all.extend(test);
+            loaded.with_features(all, describer.0.width()).map_err(|source| DataError::content(path, source))
+        }
+        _ => Ok(loaded),
+    }
 }
 
 pub(crate) fn load_with(
@@ -91,10 +114,14 @@ pub(crate) fn load_with(
     options: &LoadOptions,
     progress: &mut dyn FnMut(ReadProgress),
 ) -> Result<NewRows> {
-    let shape = Shape::from(reading.row);
+    // Features that stand for the rows say nothing about the size of pictures, and nobody looks at new ones.
+    let described = reading.features.is_some();
+    let shape = if described { THUMBNAIL } else { Shape::from(reading.row) };
     let names = &reading.class_names;
     let mut parts = read(&origin, options, Some((shape, Some(names))), progress)?;
-    same_shape(&parts.train.path, parts.train.shape, shape)?;
+    if !described {
+        same_shape(&parts.train.path, parts.train.shape, shape)?;
+    }
     // Folders that share no name with the classes are not labels: a folder of holiday pictures is one of new pictures.
     let known = |own: &Vec<String>| own.iter().any(|name| names.contains(name));
     parts.labelled &= parts.class_names.as_ref().is_none_or(known);
@@ -103,7 +130,12 @@ pub(crate) fn load_with(
     } else {
         parts.train.labels.fill(0);
     }
-    let data = parts.train.into_dataset(names)?;
+    let path = parts.train.path.clone();
+    let mut data = parts.train.into_dataset(names)?;
+    if let (Some((features, _)), Some(describer)) = (parts.features, &options.describer) {
+        let shape = Shape::Flat(describer.0.width());
+        data = data.with_features(features, shape).map_err(|source| DataError::content(path, source))?;
+    }
     let labels = data.given().iter().map(|&label| parts.labelled.then_some(label)).collect();
     Ok(NewRows { data, labels, notes: Vec::new(), skipped: parts.skipped })
 }
@@ -125,8 +157,25 @@ pub(crate) fn split(
     Ok((train, Some(test)))
 }
 
-/// Reads the pictures of an origin. `like`: the shape and classes of training, for pictures that must be alike.
+/// Reads the pictures of an origin, and describes them if that is asked for. `like`: the shape and classes of training, for
+/// pictures that must be alike.
 fn read(
+    origin: &Origin,
+    options: &LoadOptions,
+    like: Option<(Shape, Option<&Vec<String>>)>,
+    progress: &mut dyn FnMut(ReadProgress),
+) -> Result<PictureParts> {
+    let mut parts = read_pixels(origin, options, like, progress)?;
+    // Files are described while they are decoded.
+    if let (Some(SharedDescriber(describer)), None) = (&options.describer, &parts.features) {
+        let train = describe_pixels(&parts.train, describer.as_ref(), progress)?;
+        let test = parts.test.as_ref().map(|test| describe_pixels(test, describer.as_ref(), progress)).transpose()?;
+        parts.features = Some((train, test.unwrap_or_default()));
+    }
+    Ok(parts)
+}
+
+fn read_pixels(
     origin: &Origin,
     options: &LoadOptions,
     like: Option<(Shape, Option<&Vec<String>>)>,

@@ -142,8 +142,9 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
     found.notes = notes;
     found.column_notes = column_notes;
     let row = RowShape::Flat(rules.width());
-    let reading = Reading { format: origin.format(), class_names: names, row, bytes: false, table: Some(rules) };
-    Ok(Loaded { train: data, test, unlabelled, found, reading, origin })
+    let reading =
+        Reading { format: origin.format(), class_names: names, row, bytes: false, table: Some(rules), features: None };
+    Ok(Loaded { train: data, test, unlabelled, found, reading, shown: None, origin })
 }
 
 /// Which special column was named as a text, if one was.

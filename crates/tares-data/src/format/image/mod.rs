@@ -65,17 +65,33 @@ impl Picture {
             resized = self.image.resize_exact(width as u32, height as u32, FilterType::Lanczos3);
             &resized
         };
-        let plane = height * width;
-        if out.len() == plane {
-            out.copy_from_slice(image.to_luma8().as_raw());
+        write_planes(image, height * width, out);
+    }
+
+    /// Writes the middle of the picture, as large as it fits the wanted shape, as `[channels][height][width]` bytes: the whole of
+    /// the shorter side, resized with an antialiased bilinear filter (as torchvision and Pillow do), the longer side cut at both
+    /// ends alike.
+    pub fn write_cropped(&self, height: usize, width: usize, out: &mut [u8]) {
+        let (has, wants) = ((self.image.height() as usize, self.image.width() as usize), (height, width));
+        // The largest part of the picture with the wanted proportions; at least one pixel.
+        let part = if has.0 * wants.1 <= has.1 * wants.0 {
+            (has.0, (has.0 * wants.1 / wants.0).max(1))
         } else {
-            let pixels = image.to_rgb8();
-            for (position, pixel) in pixels.pixels().enumerate() {
-                for (channel, value) in pixel.0.into_iter().enumerate() {
-                    out[channel * plane + position] = value;
-                }
-            }
-        }
+            ((has.1 * wants.0 / wants.1).max(1), has.1)
+        };
+        let (top, left) = ((has.0 - part.0) / 2, (has.1 - part.1) / 2);
+        let middle = self.image.crop_imm(left as u32, top as u32, part.1 as u32, part.0 as u32);
+        let image = match part == wants {
+            true => middle,
+            false => middle.resize_exact(width as u32, height as u32, FilterType::Triangle),
+        };
+        write_planes(&image, height * width, out);
+    }
+
+    /// A picture of one grey, to try a network on.
+    pub fn grey(height: usize, width: usize) -> Self {
+        let image = image::RgbImage::from_pixel(width as u32, height as u32, image::Rgb([128; 3]));
+        Self { image: DynamicImage::ImageRgb8(image), grey: false }
     }
 
     /// A picture from `[channels][height][width]` bytes.
@@ -92,6 +108,18 @@ impl Picture {
             _ => return None,
         };
         Some(Self { image, grey: channels == 1 })
+    }
+}
+
+/// One plane of greys or three of colours, as `out` has room for.
+fn write_planes(image: &DynamicImage, plane: usize, out: &mut [u8]) {
+    if out.len() == plane {
+        return out.copy_from_slice(image.to_luma8().as_raw());
+    }
+    for (position, pixel) in image.to_rgb8().pixels().enumerate() {
+        for (channel, value) in pixel.0.into_iter().enumerate() {
+            out[channel * plane + position] = value;
+        }
     }
 }
 
