@@ -80,7 +80,7 @@ impl FeatureCache {
                 continue;
             }
             let pair = state.pairs.len();
-            rows.iter().enumerate().for_each(|(row, key)| drop(state.places.insert(*key, Place::OnDisk(pair, row))));
+            state.places.extend(rows.iter().enumerate().map(|(row, key)| (*key, Place::OnDisk(pair, row))));
             state.pairs.push(Pair { path: path.with_extension("npy"), rows: rows.len(), digest, features: None });
         }
         Self { folder, width, state: Mutex::new(state) }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tares_data::picture::Picture;
+use tares_data::Picture;
 
 /// A network that was opened, checked and tried on one picture.
 ///

@@ -3,7 +3,7 @@
 use crate::onnx::{Graph, ValueInfo};
 use crate::tensor::Tensor;
 use tares_core::Error;
-use tares_data::picture::Picture;
+use tares_data::Picture;
 
 /// Mean and deviation of ImageNet's pixels, in 0..1: what torchvision's and most of timm's networks were trained with.
 pub const IMAGENET_MEAN: [f32; 3] = [0.485, 0.456, 0.406];

@@ -2,7 +2,7 @@
 
 use crate::cache::FeatureCache;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tares_data::picture::Picture;
+use tares_data::Picture;
 use tares_data::{Describer, PictureDigest};
 
 /// A network that turns a picture into numbers.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use tares_backbone::{BackboneOptions, FeatureLayer, OnnxNetwork, PictureNetwork};
-use tares_data::picture::{Picture, decode};
+use tares_data::Picture;
 
 fn file(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/files").join(name)
@@ -16,7 +16,7 @@ fn picture() -> Picture {
             bytes.extend((0..3).map(|channel| ((row * 31 + column * 7 + channel * 53) % 256) as u8));
         }
     }
-    decode(&bytes).unwrap()
+    Picture::decode(&bytes).unwrap()
 }
 
 fn features(network: &OnnxNetwork) -> Vec<f32> {

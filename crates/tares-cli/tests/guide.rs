@@ -101,6 +101,8 @@ fn furnish(place: &Path) {
     flowers(place, 300, ["iris", "rose", "tulip"]);
     messages(place, 300);
     std::fs::write(place.join("new.csv"), "colour,width,length\nred,3.0,1.0\nblue,1.0,5.0\n").unwrap();
+    let files = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tares-backbone/tests/files");
+    std::fs::copy(files.join("classifier.onnx"), place.join("model.onnx")).unwrap();
     for (class, name) in ["cat", "dog", "owl"].iter().enumerate() {
         let folder = place.join("photos").join(name);
         std::fs::create_dir_all(&folder).unwrap();

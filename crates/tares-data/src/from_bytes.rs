@@ -101,7 +101,8 @@ impl Reader {
             }
             Self::Human => Ok(cifar_n::read(input(bytes)?)?.values().map(Vec::len).sum()),
             Self::Picture => {
-                let picture = image::decode(&bytes).map_err(|why| DataError::format(path, crate::Place::File, why))?;
+                let picture =
+                    image::Picture::decode(&bytes).map_err(|why| DataError::format(path, crate::Place::File, why))?;
                 picture.write(8, 8, &mut [0; 3 * 64]);
                 Ok(1)
             }
@@ -123,7 +124,7 @@ fn parquet(bytes: Vec<u8>, options: &LoadOptions) -> Result<usize> {
     if let Some((column, _)) = pictures::picture_columns(&file) {
         let mut rows = 0;
         file.for_each_bytes(&column, &mut |_, cell| {
-            rows += usize::from(cell.is_some_and(|bytes| image::decode(bytes).is_ok()));
+            rows += usize::from(cell.is_some_and(|bytes| image::Picture::decode(bytes).is_ok()));
             Ok(())
         })?;
     }

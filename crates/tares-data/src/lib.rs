@@ -21,6 +21,7 @@ mod write;
 
 pub use error::{DataError, Place, Result};
 pub use format::cifar_n::{HumanLabels, read as read_human_labels};
+pub use format::image::Picture;
 pub use format::{arrays, cifar, csv, digits, idx, npy, npz, parquet};
 pub use image::decode::DEFAULT_SIZE;
 pub use image::{Describer, PictureDigest, Pictures, SharedDescriber, open_set};

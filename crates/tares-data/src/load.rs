@@ -166,12 +166,13 @@ impl Loaded {
         let test_features = if self.found.test_set_aside { all.clone() } else { other_features.into() };
         let shape = tares_core::Shape::Flat(width);
         let shown = self.shown.unwrap_or_else(|| self.train.clone());
-        let train = self.train.with_features(all, shape)?;
+        let train = self.train.with_features(all.clone(), shape)?;
         let test = self.test.map(|test| test.with_features(test_features, shape)).transpose()?;
+        let unlabelled = self.unlabelled.map(|rows| rows.with_features(all.clone(), shape)).transpose()?;
         let mut found = self.found;
         found.shape = format!("{width} features");
         let reading = Reading { row: shape.into(), bytes: false, features: Some(width), ..self.reading };
-        Ok(Self { train, test, found, reading, shown: Some(shown), origin: self.origin })
+        Ok(Self { train, test, unlabelled, found, reading, shown: Some(shown), origin: self.origin })
     }
 }
 

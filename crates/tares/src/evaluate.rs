@@ -54,6 +54,26 @@ pub fn probabilities<N: Classifier>(
     Ok(all)
 }
 
+/// What the last dense layer reads of every row: `[N][d]`, one row after the other. Empty for a network without hidden features.
+///
+/// # Errors
+/// Data of another shape than the training data.
+pub fn features<N: Classifier>(
+    network: &N,
+    transform: &InputTransform,
+    data: &Dataset,
+    device: &Device,
+) -> Result<Vec<f32>> {
+    transform.check(data)?;
+    let mut all = Vec::new();
+    for batch in Batches::in_order(data, transform, batch_size(transform), device) {
+        if let Some(last) = network.features(batch.inputs).0.pop() {
+            all.extend(to_host(last));
+        }
+    }
+    Ok(all)
+}
+
 /// The likeliest class of each of the rows of `[N][K]` probabilities or logits; the first one if several are equal.
 pub fn answers(probabilities: &[f32], classes: usize) -> Vec<Label> {
     probabilities.chunks_exact(classes).map(|row| argmax(row).0).collect()

@@ -20,8 +20,6 @@ pub(crate) struct Graph {
     /// What must be given, without constants that are listed as inputs too.
     pub inputs: Vec<ValueInfo>,
     pub outputs: Vec<String>,
-    /// The version of the operators.
-    pub opset: i64,
     /// Notes that the exporter left.
     pub metadata: HashMap<String, String>,
 }
@@ -72,14 +70,8 @@ impl Graph {
         if model.iter().any(|field| field.number == 25) {
             return Err("defines functions of its own, which are not run here (export it with them inlined)".into());
         }
-        let mut found = Self {
-            nodes: Vec::new(),
-            constants: HashMap::new(),
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            opset,
-            metadata,
-        };
+        let mut found =
+            Self { nodes: Vec::new(), constants: HashMap::new(), inputs: Vec::new(), outputs: Vec::new(), metadata };
         for field in fields(graph.bytes()?)? {
             match field.number {
                 1 => found.nodes.push(Node::read(field.bytes()?, opset, folder)?),

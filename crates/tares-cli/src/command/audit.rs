@@ -5,12 +5,13 @@ mod idle;
 use super::Exit;
 use super::apply_labels;
 use super::plan::Training;
-use super::source::load;
 use crate::audit::files::{JudgeSummary, RowNames, write_labels, write_summary, write_suspects};
 use crate::audit::findings::Findings;
 use crate::audit::from_features::from_features;
 use crate::audit::print::{print, say_columns};
 use crate::audit::run_history::RunHistory;
+use crate::backbone::described::{load_described, say_backbone};
+use crate::backbone::options::Features;
 use crate::files::{create_directory, write_whole};
 use crate::judges::folds::{FOLDS, remove_folds};
 use crate::judges::inputs::text_note;
@@ -45,11 +46,15 @@ const NETWORK_FOLDS: usize = 4;
   tares audit flowers.csv --label species                   a table: a linear model and trees judge it
   tares audit flowers.csv --label species --judges trees,mlp other judges
   tares audit photos/ --out audits/photos                   a folder of class folders
+  tares audit photos/ --backbone resnet18.onnx              the same, judged on a pretrained network's features
   tares audit photos/ --out audits/photos --resume          continue after Ctrl-C or a crash
   tares audit --labels y.npy --probs p.npy --out DIR        any model's out-of-sample probabilities
   tares audit flowers.csv --label species --probs p.csv     the same, and the page shows the rows
   tares audit runs/flowers-npcl                             a finished run, judged by its training history
   tares audit --labels y.npy --probs p.npy --features f.npy adds a second estimate of the noise rate
+
+--features stands for the rows: judges read it in their place. Beside --probs, where nobody is asked, it adds a second estimate of the
+noise rate, from the labels of each row's nearest neighbours.
 
 Probabilities are N x K in NPY, NPZ, CSV or Parquet. Columns named after the classes may be in any order;
 without such names, column i is class i. Labels are class names, or column numbers 0..K-1.
@@ -64,9 +69,6 @@ pub struct Audit {
     /// The true labels, by name or number, to measure how good the audit is
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
-    /// A network's features of the rows, N x D in .npy: adds a second estimate of the noise rate, from the labels of each row's nearest neighbours
-    #[arg(long, value_name = "FILE")]
-    features: Option<PathBuf>,
     /// Where to write [default: audits/NAME]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -98,6 +100,8 @@ pub struct Audit {
     #[arg(long, value_name = "METHOD")]
     train_method: Option<Method>,
     #[command(flatten)]
+    features: Features,
+    #[command(flatten)]
     training: Training,
     #[command(flatten)]
     reading: Load,
@@ -106,6 +110,8 @@ pub struct Audit {
 /// The rows of an audit: labels, and the data itself where it was read.
 struct Rows {
     data: Option<(Dataset, Reading)>,
+    /// The rows as people look at them, where `data` holds features.
+    shown: Option<Dataset>,
     given: Vec<Label>,
     truth: Option<Vec<Label>>,
     /// Names of the classes.
@@ -130,7 +136,8 @@ impl Audit {
             (None, Some(source)) => self.of_data(source, &out.join(FOLDS), screen)?,
             (None, None) => return Err(Failure::new("name data, a run, or --probs with --labels")),
         };
-        if let Some(path) = &self.features {
+        // With probabilities at hand, features are a second opinion: what the labels of each row's nearest rows say.
+        if let Some(path) = self.features.features.as_ref().filter(|_| self.kind_has_probabilities()) {
             report.summary.neighbours = Some(from_features(path, &rows.given, report.summary.classes.len())?);
         }
         report.summary.data_notes.clone_from(&rows.notes);
@@ -162,6 +169,11 @@ impl Audit {
         self.probs.is_none() && self.data.as_ref().is_some_and(|place| Path::new(place).join("manifest.json").is_file())
     }
 
+    /// Whether the labels are judged by probabilities or margins that are there already.
+    fn kind_has_probabilities(&self) -> bool {
+        self.probs.is_some() || self.is_of_run()
+    }
+
     fn default_out(&self) -> PathBuf {
         let named = self.data.as_deref().map(Path::new).or(self.probs.as_deref()).unwrap_or(Path::new("audit"));
         let stem = named.file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy());
@@ -176,7 +188,7 @@ impl Audit {
             (None, Some(labels)) => {
                 let Agreed { classes, given } =
                     agree(&read_labels(labels, options.label.as_deref())?, labels, &source)?;
-                Rows { data: None, given, truth: None, classes, apply: None, notes: Vec::new() }
+                Rows { data: None, shown: None, given, truth: None, classes, apply: None, notes: Vec::new() }
             }
             (None, None) => {
                 return Err(
@@ -269,7 +281,7 @@ impl Audit {
             }
         };
         let (given, truth, classes) = (history.given.clone(), history.truth.clone(), summary.classes.clone());
-        let mut rows = Rows { data, given, truth, classes, apply: None, notes: Vec::new() };
+        let mut rows = Rows { data, shown: None, given, truth, classes, apply: None, notes: Vec::new() };
         self.read_truth(&mut rows)?;
         let mut report = Findings { summary, suspects };
         if let Some(truth) = &rows.truth {
@@ -283,12 +295,18 @@ impl Audit {
     }
 
     fn load(&self, source: &str, screen: &Screen) -> Outcome<Rows> {
-        let loaded = load(source, &self.options(), screen)?;
+        // Beside probabilities or a run's history, features replace nothing.
+        let features = if self.kind_has_probabilities() { Features::default() } else { self.features.clone() };
+        let (loaded, _) = load_described(source, &self.options(), &features, screen)?;
+        if features.is_none() && self.probs.is_none() {
+            say_backbone(&loaded, screen);
+        }
         Ok(Rows {
             given: loaded.train.given().to_vec(),
             truth: loaded.train.truth().map(<[Label]>::to_vec),
             classes: loaded.train.class_names().to_vec(),
             data: Some((loaded.train, loaded.reading)),
+            shown: loaded.shown,
             apply: Some(apply_labels::command_line(source, &self.reading)),
             notes: loaded.found.column_notes,
         })
@@ -347,7 +365,11 @@ fn normalisable(failure: Failure, path: &Path) -> Failure {
 
 impl Rows {
     fn names(&self, classes: usize) -> RowNames<'_> {
-        RowNames { data: self.data.as_ref().map(|(data, _)| data), listed: &self.classes, classes }
+        RowNames {
+            data: self.shown.as_ref().or(self.data.as_ref().map(|(data, _)| data)),
+            listed: &self.classes,
+            classes,
+        }
     }
 
     /// The first suspects. Without the truth: who reviews a label should not see it.

@@ -1,7 +1,9 @@
 //! `tares predict`: classes and probabilities of new data, from a trained run.
 
 use super::Exit;
-use super::source::{reading_failure, say_notes};
+use super::source::say_notes;
+use crate::backbone::described::load_new;
+use crate::backbone::options::Features;
 use crate::run::model::Model;
 use crate::ui::failure::Outcome;
 use crate::ui::terminal::{Screen, json_path, plain, print};
@@ -9,7 +11,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::evaluate::answers;
 use tares_core::Dataset;
-use tares_data::{LoadOptions, OutTable, TableFormat, load_with, npy, write_file};
+use tares_data::{LoadOptions, OutTable, TableFormat, npy, write_file};
 
 /// Use a trained model on new data
 ///
@@ -36,6 +38,12 @@ pub struct Predict {
     /// Leave out files that cannot be read instead of failing
     #[arg(long)]
     skip_unreadable: bool,
+    /// Where the backbone of the model is now, if it was moved
+    #[arg(long, value_name = "FILE")]
+    backbone: Option<PathBuf>,
+    /// For a model that was trained with --features: those of the new rows
+    #[arg(long, value_name = "FILE", conflicts_with = "backbone")]
+    features: Option<PathBuf>,
     /// The device to compute on
     #[arg(long, default_value = "cpu")]
     device: String,
@@ -55,8 +63,8 @@ impl Predict {
             options.labels_file.clone_from(&self.labels);
             options.skip_unreadable = self.skip_unreadable;
         });
-        let rows = load_with(&self.data, &model.reading, &options, &mut |_| {})
-            .map_err(|error| reading_failure(&self.data, error))?;
+        let elsewhere = Features { backbone: self.backbone, features: self.features, ..Features::default() };
+        let rows = load_new(&self.data, &model.reading, model.backbone.as_ref(), &elsewhere, &options, screen)?;
         say_notes(&rows.notes, &self.data, screen);
         if !rows.skipped.is_empty() {
             screen.warning(format!("{} files could not be read and were left out", rows.skipped.len()));

@@ -2,6 +2,7 @@
 
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::{Screen, plain, work_bar};
+use std::time::{Duration, Instant};
 use tares_data::{LoadOptions, Loaded, ReadProgress, Stage};
 
 /// This many notes about columns are printed; the others are only counted.
@@ -31,15 +32,7 @@ pub fn say_notes(notes: &[String], source: &str, screen: &Screen) {
 /// # Errors
 /// The data cannot be read.
 pub fn read(source: &str, options: &LoadOptions, screen: &Screen) -> Outcome<Loaded> {
-    let bars = screen.bars();
-    let mut bar = None;
-    let loaded = tares_data::load(source, options, &mut |progress| {
-        let bar = bar.get_or_insert_with(|| work_bar(&bars, source));
-        bar.set_message(progress_text(&progress));
-    });
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
-    }
+    let loaded = watched(source, screen, |hear| tares_data::load(source, options, hear));
     let loaded = loaded.map_err(|error| reading_failure(source, error))?;
     if !loaded.found.skipped.is_empty() {
         screen.warning(format!(
@@ -49,6 +42,45 @@ pub fn read(source: &str, options: &LoadOptions, screen: &Screen) -> Outcome<Loa
         ));
     }
     Ok(loaded)
+}
+
+/// Does something that takes long, with a progress line that says how far it is and how long it will take.
+pub fn watched<T>(source: &str, screen: &Screen, work: impl FnOnce(&mut dyn FnMut(ReadProgress)) -> T) -> T {
+    let bars = screen.bars();
+    let (mut bar, mut said) = (None, Instant::now());
+    let mut clock = TimeLeft::default();
+    let done = work(&mut |progress| {
+        let bar = bar.get_or_insert_with(|| work_bar(&bars, source));
+        let text = format!("{}{}", progress_text(&progress), clock.words(&progress));
+        // A log gets a line from time to time.
+        if !screen.live && progress.stage == Stage::Describe && said.elapsed() >= Duration::from_secs(30) {
+            screen.note(&text);
+            said = Instant::now();
+        }
+        bar.set_message(text);
+    });
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    done
+}
+
+/// How long the rest will take, by the speed since the first report.
+#[derive(Default)]
+struct TimeLeft(Option<(Instant, u64)>);
+
+impl TimeLeft {
+    fn words(&mut self, progress: &ReadProgress) -> String {
+        let (Stage::Describe, Some(total)) = (progress.stage, progress.total) else { return String::new() };
+        let (start, first) = *self.0.get_or_insert((Instant::now(), progress.done));
+        let (done, left) = (progress.done.saturating_sub(first), total.saturating_sub(progress.done));
+        let seconds = start.elapsed().as_secs_f64() * left as f64 / done as f64;
+        match (done, seconds) {
+            (0, _) => String::new(),
+            (_, ..90.0) => format!(", about {seconds:.0} s left"),
+            _ => format!(", about {:.0} min left", seconds / 60.0),
+        }
+    }
 }
 
 /// Turns a reading error into a message. If no file has this name, it suggests the built-in set that was probably meant.
@@ -73,6 +105,7 @@ pub fn progress_text(progress: &ReadProgress) -> String {
     let (word, unit) = match progress.stage {
         Stage::Download => ("downloading", 1e6),
         Stage::Unpack => ("unpacking", 1e6),
+        Stage::Describe => ("features of pictures", 1.0),
         _ => ("reading pictures", 1.0),
     };
     let shown = |count: u64| match unit {

@@ -2,7 +2,8 @@
 
 use super::Exit;
 use super::plan::Training;
-use super::source::load;
+use crate::backbone::described::{load_described, say_backbone};
+use crate::backbone::options::Features;
 use crate::record::RunRecord;
 use crate::report::{self, summary::mean_of_last_words};
 use crate::run::directory::first_missing;
@@ -19,7 +20,7 @@ use clap::Args;
 use indicatif::{MultiProgress, ProgressBar};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use tares::Method;
+use tares::{Method, Normalise};
 use tares_core::metric::last_epochs;
 
 /// Train on labels that are partly wrong
@@ -53,16 +54,18 @@ pub struct Train {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Continue the unfinished run in --out
-    #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "spec", "overwrite", "Training", "Load"])]
+    #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "spec", "overwrite", "Training", "Load", "Features"])]
     resume: bool,
     /// Delete an earlier run in --out first
     #[arg(long)]
     overwrite: bool,
     /// Take all settings from this file; training options on the command line override it
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise", "Load"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise", "Load", "Features"])]
     spec: Option<PathBuf>,
     #[command(flatten)]
     training: Training,
+    #[command(flatten)]
+    features: Features,
     #[command(flatten)]
     reading: Load,
 }
@@ -81,7 +84,10 @@ impl Train {
         let spec = self.asked()?;
         spec.check()?;
         let out = self.out.unwrap_or_else(|| default_out(&spec));
-        let loaded = load(&spec.source(), &spec.options(), screen)?;
+        let (loaded, backbone) = load_described(&spec.source(), &spec.options(), &spec.features(), screen)?;
+        if spec.features.is_none() {
+            say_backbone(&loaded, screen);
+        }
         let found = &loaded.found;
         screen.note(format!(
             "{}: {} rows in {} classes, {}; {} test rows",
@@ -93,7 +99,7 @@ impl Train {
         ));
         found.notes.iter().for_each(|note| screen.note(format!("  {}", plain(note))));
         let shown = Shown::new(&spec, screen);
-        let record = run(&spec, &loaded, &out, start, &|event| shown.hear(event));
+        let record = run(&spec, &loaded, backbone.as_ref(), &out, start, &|event| shown.hear(event));
         shown.clear();
         let record = record.map_err(|failure| resumable(failure, &out))?;
         if let Some(file) = first_missing(&out) {
@@ -137,8 +143,13 @@ impl Train {
             name: None,
             method: self.method.clone().map_or_else(|| "npcl".parse(), Ok)?,
             load: self.reading.spec(),
+            features: self.features.clone(),
             plan: tares::Plan { epochs: 60, ..tares::Plan::default() },
         };
+        // Features have any scale, and a network learns from numbers around 0.
+        if !spec.features.is_none() {
+            spec.plan.normalise = Normalise::Standardise;
+        }
         self.training.apply(&mut spec.plan)?;
         Ok(spec)
     }

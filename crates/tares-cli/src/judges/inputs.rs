@@ -12,7 +12,7 @@ use tares_judges::matrix::MISSING;
 use tares_judges::{InputColumn, Matrix, TextCounts, TextOptions};
 
 /// The columns of all rows, as they were before they became features, and texts as counts of n-grams. Each pixel of a picture
-/// is a column of numbers.
+/// and each of a network's features is a column of numbers.
 ///
 /// # Errors
 /// There is no column, or a number is not finite.
@@ -30,7 +30,7 @@ pub fn new_columns(data: &Dataset, reading: &Reading) -> Outcome<Matrix> {
 
 fn matrix(data: &Dataset, reading: &Reading, options: TextOptions) -> Outcome<Matrix> {
     let column = |feature: usize| -> Vec<f32> { (0..data.len()).map(|row| value(data.row(row), feature)).collect() };
-    let Some(rules) = &reading.table else {
+    let Some(rules) = reading.table.as_ref().filter(|_| reading.features.is_none()) else {
         let columns = (0..data.shape().size()).map(|feature| InputColumn::Numbers(column(feature)));
         return Ok(Matrix::new(columns.collect())?);
     };

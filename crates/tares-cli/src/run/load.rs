@@ -167,7 +167,7 @@ impl Load {
 }
 
 /// Height and width, as in `64x64`.
-fn size(text: &str) -> Result<(usize, usize), String> {
+pub fn size(text: &str) -> Result<(usize, usize), String> {
     let wrong = || format!("size must be written as in 64x64, got '{text}'");
     let (height, width) = text.split_once('x').ok_or_else(wrong)?;
     match (height.parse(), width.parse()) {

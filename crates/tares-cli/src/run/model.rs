@@ -1,5 +1,6 @@
 //! `model.json` of a run: everything that `predict` needs besides the weights.
 
+use crate::backbone::described::BackboneRecord;
 use crate::files::read_text;
 use crate::run::spec::Spec;
 use crate::ui::failure::{Failure, Outcome};
@@ -26,6 +27,9 @@ pub struct Model {
     pub reading: tares_data::Reading,
     /// How rows become inputs.
     pub inputs: tares::InputTransform,
+    /// The network that turns pictures into the features this one reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backbone: Option<BackboneRecord>,
     /// RoG only: the generative classifier on the network's features, which predicts in place of the network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<RogHead>,
@@ -33,13 +37,20 @@ pub struct Model {
 
 impl Model {
     /// The model of a finished run.
-    pub fn of(spec: &Spec, method: &Method, fitted: &Fitted<AnyNetwork>, loaded: &Loaded) -> Self {
+    pub fn of(
+        spec: &Spec,
+        method: &Method,
+        fitted: &Fitted<AnyNetwork>,
+        loaded: &Loaded,
+        backbone: Option<&BackboneRecord>,
+    ) -> Self {
         Self {
             network: spec.network.clone().unwrap_or_else(|| Network::suggest(loaded.train.shape())),
             method: method.clone(),
             classes: loaded.train.class_names().to_vec(),
             reading: loaded.reading.clone(),
             inputs: fitted.transform.clone(),
+            backbone: backbone.cloned(),
             head: fitted.head.clone(),
         }
     }
@@ -71,7 +82,8 @@ impl Model {
         if row != self.inputs.input() {
             return Err(Error::value("inputs", format!("rows like {row:?}, as the data is read"), "others").into());
         }
-        let width = self.reading.table.as_ref().map(TableRules::width);
+        // Features that stand for the rows have a width of their own.
+        let width = self.reading.features.or_else(|| self.reading.table.as_ref().map(TableRules::width));
         if width.is_some_and(|width| row != Shape::Flat(width)) {
             return Err(Error::value("columns of the table", format!("{row:?}"), "others").into());
         }
@@ -85,16 +97,25 @@ impl Model {
         Ok(())
     }
 
+    /// The network with the weights in a run directory.
+    ///
+    /// # Errors
+    /// The weights cannot be read or don't fit the network.
+    pub fn load_network(&self, run: &Path, device: &str) -> Outcome<AnyNetwork> {
+        let device = tares::device::by_name(device)?;
+        let path = run.join("model.safetensors");
+        let bytes = std::fs::read(&path).map_err(|error| Failure::file(&path, "read", &error))?;
+        let network = self.network.init(self.inputs.shape(), self.classes.len(), 0, &device)?;
+        from_safetensors(network, &bytes).map_err(|error| Failure::from(error).within(path.display()))
+    }
+
     /// Class probabilities of every row, `[N][K]`, from the weights in a run directory.
     ///
     /// # Errors
     /// The weights cannot be read or don't fit the network, or the rows are shaped unlike the training rows.
     pub fn probabilities(&self, run: &Path, data: &Dataset, device: &str) -> Outcome<Vec<f32>> {
-        let path = run.join("model.safetensors");
-        let bytes = std::fs::read(&path).map_err(|error| Failure::file(&path, "read", &error))?;
+        let network = self.load_network(run, device)?;
         let device = tares::device::by_name(device)?;
-        let network = self.network.init(self.inputs.shape(), self.classes.len(), 0, &device)?;
-        let network = from_safetensors(network, &bytes).map_err(|error| Failure::from(error).within(path.display()))?;
         Ok(match &self.head {
             Some(head) => head.probabilities(&network, &self.inputs, data, &device)?,
             None => evaluate::probabilities(&network, &self.inputs, data, &device)?,

@@ -64,7 +64,7 @@ pub fn run_all(
                 return;
             }
             let spec = &runs[position];
-            let record = run(spec, loaded, &place(out, spec), start, &|event| match event {
+            let record = run(spec, loaded, None, &place(out, spec), start, &|event| match event {
                 Event::Estimating(progress) => watch.estimating(position, progress),
                 Event::Ready { done, .. } => watch.reached(position, done, None),
                 Event::Epoch(epoch) => watch.reached(position, epoch.epoch, epoch.test_accuracy),

@@ -4,6 +4,7 @@ use super::label_noise::LabelNoise;
 use super::load::Load;
 use super::noise_rate::NoiseRate;
 use super::spec_file::{check_version, to_toml};
+use crate::backbone::options::Features;
 use crate::ui::failure::Outcome;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -43,6 +44,9 @@ pub struct Spec {
     /// How the data is read.
     #[serde(default)]
     pub load: Load,
+    /// The features that stand for the rows.
+    #[serde(default, skip_serializing_if = "Features::is_none")]
+    pub features: Features,
     /// Epochs, batches, optimiser, seed.
     #[serde(default)]
     pub plan: Plan,
@@ -109,6 +113,11 @@ impl Spec {
             }
         }
         options
+    }
+
+    /// The features, with paths that are valid in the current directory.
+    pub fn features(&self) -> Features {
+        self.elsewhere().map_or_else(|| self.features.clone(), |directory| self.features.seen_from(directory))
     }
 
     /// The noise, with paths that are valid in the current directory.

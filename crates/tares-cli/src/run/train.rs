@@ -5,6 +5,7 @@ use super::label_noise::LabelNoise;
 use super::model::Model;
 use super::spec::Spec;
 use super::{noise_rate, noisy_test, samples, spec_file};
+use crate::backbone::described::BackboneRecord;
 use crate::json::to_json;
 use crate::judges::folds::{FOLDS, remove_folds};
 use crate::judges::panel::JudgesProgress;
@@ -60,6 +61,7 @@ pub enum Event<'a> {
 pub fn run(
     spec: &Spec,
     loaded: &Loaded,
+    backbone: Option<&BackboneRecord>,
     place: &Path,
     start: Start,
     hear: &(dyn Fn(Event<'_>) + Sync),
@@ -143,7 +145,7 @@ pub fn run(
     if fitted.epochs.len() < spec.plan.epochs {
         return Err(Failure::Interrupted { way_out: String::new() });
     }
-    finish(&directory, &spec, loaded, &train, &method, &fitted, &mut manifest)?;
+    finish(&directory, &spec, loaded, backbone, &train, &method, &fitted, &mut manifest)?;
     RunRecord::read(place)
 }
 
@@ -167,10 +169,12 @@ fn begin(directory: &RunDirectory, spec: &Spec, start: Start) -> Outcome<Option<
 }
 
 /// Writes the results of a finished run. The manifest comes last, because it says that the rest is complete.
+#[allow(clippy::too_many_arguments)] // everything that is left behind, once
 fn finish(
     directory: &RunDirectory,
     spec: &Spec,
     loaded: &Loaded,
+    backbone: Option<&BackboneRecord>,
     train: &Dataset,
     method: &Method,
     fitted: &Fitted<AnyNetwork>,
@@ -178,14 +182,16 @@ fn finish(
 ) -> Outcome<()> {
     directory.write_epochs(&fitted.epochs.iter().map(epoch_record).collect::<Vec<_>>())?;
     directory.write("model.safetensors", &fitted.safetensors()?)?;
-    let model = Model::of(spec, method, fitted, loaded);
+    let model = Model::of(spec, method, fitted, loaded, backbone);
     directory.write("model.json", &to_json(&model)?)?;
     let seen = samples::Samples::of(train, fitted)?;
     seen.write_parquet(&directory.file("samples.parquet"))?;
     let suspects = seen.suspects();
     let names = RowNames { data: Some(train), listed: &[], classes: train.classes() };
     write_suspects(&directory.file("suspects.csv"), names, &suspects)?;
-    directory.write("gallery.json", &to_json(&samples::gallery(train, &suspects, &loaded.reading)?)?)?;
+    // Noise that replaces pictures is seen in the rows themselves.
+    let shown = loaded.shown.as_ref().unwrap_or(train);
+    directory.write("gallery.json", &to_json(&samples::gallery(train, shown, &suspects, &loaded.reading)?)?)?;
     let confusion = match &loaded.test {
         Some(test) => confusion(test, &fitted.predictions(test)?),
         None => Vec::new(),

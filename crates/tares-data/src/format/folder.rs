@@ -43,7 +43,7 @@ pub(crate) fn wanted(path: &str) -> bool {
     is_picture(path) || LISTS.contains(&name)
 }
 
-fn is_picture(path: &str) -> bool {
+pub(crate) fn is_picture(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').is_some_and(|(_, end)| EXTENSIONS.iter().any(|known| end.eq_ignore_ascii_case(known)))
         && !path.starts_with("__MACOSX/")

@@ -12,5 +12,6 @@ pub mod jsonl;
 pub mod npy;
 pub mod npz;
 pub mod parquet;
+pub mod picture_list;
 
 pub use cifar_n::HumanLabels;

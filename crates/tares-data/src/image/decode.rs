@@ -2,7 +2,7 @@
 
 use crate::error::{DataError, Place, Result};
 use crate::format::folder::LabelledFiles;
-use crate::format::image;
+use crate::format::image::{self, Picture};
 use crate::image::Pictures;
 use crate::image::describe::{self, Describer, SHOWN_SIZE, failed};
 use crate::image::rows::PictureParts;
@@ -151,7 +151,7 @@ fn decode_all(
             .zip(group_pixels.par_chunks_mut(size))
             .map(|(file, out)| {
                 let bytes = file.read().map_err(Trouble::File)?;
-                let picture = image::decode(&bytes).map_err(Trouble::File)?;
+                let picture = Picture::decode(&bytes).map_err(Trouble::File)?;
                 let mut features = vec![0.0; described];
                 match describer {
                     None => picture.write(height, width, out),

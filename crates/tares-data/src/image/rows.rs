@@ -5,6 +5,7 @@ use crate::format::cifar::{self, Layout};
 use crate::format::folder::{self, LabelledFiles};
 use crate::format::npz::Npz;
 use crate::format::parquet::pictures::PictureSplit;
+use crate::format::picture_list::PictureList;
 use crate::format::{arrays, digits, idx, npy};
 use crate::image::decode::{COLOUR, decode};
 use crate::image::describe::{SharedDescriber, describe_pixels};
@@ -209,6 +210,7 @@ fn read_pixels(
             PictureParts::of(train, test, Some(cifar::class_names(folder, layout)))
         }
         Origin::Folder { root, tiny } => from_tree(Tree::open(root, folder::wanted)?, *tiny, options, shape, progress)?,
+        Origin::PictureList(list) => from_list(list, options, shape, progress)?,
         Origin::Picture(path) => {
             let file = TreeFile::on_disk(path);
             decode(LabelledFiles::unlabelled([&file]), path, Vec::new(), options, shape, progress)?
@@ -283,6 +285,22 @@ pub(crate) fn from_tree(
     let files = if tiny { folder::tiny_imagenet(&tree)? } else { folder::class_folders(&tree, like.is_some())? };
     let like = like.or(tiny.then_some(COLOUR));
     decode(files, &tree.root, tree.refused.clone(), options, like, progress)
+}
+
+/// Pictures that a list names.
+fn from_list(
+    list: &PictureList,
+    options: &LoadOptions,
+    like: Option<Shape>,
+    progress: &mut dyn FnMut(ReadProgress),
+) -> Result<PictureParts> {
+    let listed = list.read(like.is_none())?;
+    let (files, column_notes) = listed.labelled(like.is_none())?;
+    let missing = listed.missing();
+    if !missing.is_empty() && !options.skip_unreadable {
+        return Err(DataError::Unreadable { root: list.path.clone(), files: missing });
+    }
+    Ok(PictureParts { column_notes, ..decode(files, &list.path, missing, options, like, progress)? })
 }
 
 /// Pictures and labels of Parquet files.

@@ -42,6 +42,19 @@ impl TreeFile {
         Self { path, content: Content::InMemory(bytes) }
     }
 
+    /// A file that a list names.
+    pub fn listed(name: &str, place: PathBuf) -> Self {
+        Self { path: name.to_owned(), content: Content::OnDisk(place) }
+    }
+
+    /// Whether there is such a file.
+    pub fn is_there(&self) -> bool {
+        match &self.content {
+            Content::OnDisk(path) => path.is_file(),
+            Content::InMemory(_) => true,
+        }
+    }
+
     /// A file of its own.
     pub fn on_disk(path: &Path) -> Self {
         Self { path: path.display().to_string(), content: Content::OnDisk(path.into()) }

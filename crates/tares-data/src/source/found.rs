@@ -20,6 +20,8 @@ pub enum Format {
     Cifar100,
     /// A folder (or archive) with one folder of pictures per class.
     Folder,
+    /// A CSV file with paths of pictures and their labels.
+    PictureList,
     /// Tiny-ImageNet's layout.
     TinyImageNet,
     /// Comma- or tab-separated text.
@@ -44,6 +46,7 @@ impl fmt::Display for Format {
             Self::Cifar10 => "CIFAR-10 binary",
             Self::Cifar100 => "CIFAR-100 binary",
             Self::Folder => "folder of class folders",
+            Self::PictureList => "list of pictures (CSV)",
             Self::TinyImageNet => "Tiny-ImageNet folder",
             Self::Csv => "CSV",
             Self::Jsonl => "JSON Lines",

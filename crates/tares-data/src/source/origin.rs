@@ -1,5 +1,6 @@
 //! [`Origin`]: which files a data set came from, in which format; what a writer needs to put it back.
 
+use crate::format::picture_list::PictureList;
 use crate::format::{arrays, cifar, idx, npz};
 use crate::source::Format;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,8 @@ pub enum Origin {
         /// Whether it has Tiny-ImageNet's layout.
         tiny: bool,
     },
+    /// A list of pictures.
+    PictureList(PictureList),
     /// Parquet files.
     Parquet {
         /// To train on, in order.
@@ -74,6 +77,7 @@ impl Origin {
             Self::Cifar(_) => Format::Cifar100,
             Self::Csv { .. } => Format::Csv,
             Self::Jsonl { .. } => Format::Jsonl,
+            Self::PictureList(_) => Format::PictureList,
             Self::Folder { tiny: true, .. } => Format::TinyImageNet,
             Self::Folder { .. } | Self::Picture(_) => Format::Folder,
             Self::Parquet { pictures: true, .. } => Format::ParquetImages,
@@ -99,6 +103,7 @@ impl Origin {
             Self::Idx(files) => &files.train.0,
             Self::Cifar(files) => &files.train[0],
             Self::Csv { train, .. } | Self::Jsonl { train, .. } => train,
+            Self::PictureList(list) => &list.path,
             Self::Folder { root: path, .. } | Self::Npz { path, .. } | Self::Picture(path) => path,
             Self::Parquet { train, .. } => &train[0],
             Self::Npy { files, .. } => &files.train.0,
@@ -118,6 +123,7 @@ impl Origin {
             Self::Csv { train, test } | Self::Jsonl { train, test } => {
                 [train].into_iter().chain(test).cloned().collect()
             }
+            Self::PictureList(list) => vec![list.path.clone()],
             Self::Folder { root: path, .. } | Self::Npz { path, .. } | Self::Picture(path) => vec![path.clone()],
             Self::Parquet { train, test, .. } => train.iter().chain(test).cloned().collect(),
             Self::Npy { files, .. } => {

@@ -4,6 +4,7 @@ use crate::error::{DataError, Place, Result};
 use crate::format::cifar::Layout;
 use crate::format::npz::Npz;
 use crate::format::parquet::{ParquetFile, pictures};
+use crate::format::picture_list::PictureList;
 use crate::format::{arrays, cifar, idx, image, jsonl, npy};
 use crate::io::{Input, utf16};
 use crate::load::LoadOptions;
@@ -141,7 +142,7 @@ fn file(path: &Path, options: &LoadOptions, labelled: bool) -> Result<Origin> {
         return Ok(Origin::Picture(path.into()));
     }
     if utf16::byte_order(head).is_some() || is_text(head) {
-        return text(path, input);
+        return text(path, input, options.label.as_deref());
     }
     if let Some(layout) = cifar::layout_of(path) {
         return Ok(Origin::Cifar(cifar::CifarFiles { layout, train: vec![path.into()], test: None }));
@@ -150,8 +151,8 @@ fn file(path: &Path, options: &LoadOptions, labelled: bool) -> Result<Origin> {
     Err(DataError::format(path, Place::File, problem))
 }
 
-/// Text is JSON Lines if its first line is an object, else CSV.
-fn text(path: &Path, input: Input) -> Result<Origin> {
+/// Text is JSON Lines if its first line is an object, else CSV: a list of pictures or a table.
+fn text(path: &Path, input: Input, label: Option<&str>) -> Result<Origin> {
     let mut input = input.text()?;
     let head = input.peek()?;
     if jsonl::is_jsonl(head) {
@@ -162,7 +163,11 @@ fn text(path: &Path, input: Input) -> Result<Origin> {
                        (pandas: to_json(path, orient=\"records\", lines=True))";
         return Err(DataError::format(path, Place::File, problem));
     }
-    Ok(Origin::Csv { train: path.into(), test: None })
+    let whole = head.len() as u64 >= std::fs::metadata(path).map_or(u64::MAX, |metadata| metadata.len());
+    Ok(match PictureList::recognise(path, head, whole, label) {
+        Some(list) => Origin::PictureList(list),
+        None => Origin::Csv { train: path.into(), test: None },
+    })
 }
 
 /// A zip archive is NPZ if it holds arrays, else pictures.

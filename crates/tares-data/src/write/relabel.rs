@@ -7,6 +7,7 @@
 use crate::error::{DataError, Place, Result};
 use crate::format::npz::Npz;
 use crate::format::parquet::ParquetFile;
+use crate::format::picture_list::PictureList;
 use crate::format::{cifar, idx, npy};
 use crate::io::Input;
 use crate::io::atomic;
@@ -48,6 +49,7 @@ pub fn write_relabelled(loaded: &Loaded, data: &Dataset, folder: &Path) -> Resul
         Origin::Parquet { train, test, .. } => job.parquet(train, test),
         Origin::Npy { files, .. } => job.npy(files),
         Origin::Npz { path, names, .. } => job.npz(path, names.train.1.as_deref()),
+        Origin::PictureList(list) => job.picture_list(list),
         Origin::Folder { root, tiny } => relabel_folder::relabel(loaded, data, root, *tiny, folder),
         Origin::Picture(path) => Err(DataError::format(path, Place::File, "is one picture, which has no label")),
     }
@@ -210,6 +212,29 @@ impl Job<'_> {
         let mut written = vec![self.write(train, &text)?];
         written.extend(test.map(|test| self.copy(test)).transpose()?);
         Ok(written)
+    }
+
+    /// The list with other labels; its paths stay as they are, so it belongs where the old one is.
+    fn picture_list(&self, list: &PictureList) -> Result<Vec<PathBuf>> {
+        let listed = list.read(true)?;
+        let Some((delimiter, label, header)) = listed.dialect() else {
+            return Err(DataError::format(&list.path, Place::File, "has no label column"));
+        };
+        let mut paths: Vec<Option<String>> = vec![None; self.labels.len()];
+        for part in [Some(&self.loaded.train), self.loaded.test.as_ref()].into_iter().flatten() {
+            for index in 0..part.len() {
+                if let Some(path) = paths.get_mut(part.stored(index)) {
+                    *path = Some(part.id(index));
+                }
+            }
+        }
+        let changes = paths.into_iter().zip(&self.labels);
+        let changes: Vec<(String, &str)> =
+            changes.filter_map(|(path, label)| Some((path?, self.class_name((*label)?)))).collect();
+        let text = Input::open(&list.path)?.text()?.rest(MOST_TEXT)?;
+        let text = relabel_csv::relabel(&text, delimiter, label, header, &listed.relabelled(&changes))
+            .map_err(|problem| DataError::format(&list.path, Place::File, problem))?;
+        Ok(vec![self.write(&list.path, &text)?])
     }
 
     fn jsonl(&self, train: &Path, test: Option<&Path>) -> Result<Vec<PathBuf>> {

@@ -48,6 +48,7 @@ impl Audit {
             |wanted: &dyn Fn(&&'static str) -> bool| self.reading.typed().into_iter().filter(wanted).collect();
         vec![
             (&[Data], self.training.typed()),
+            (&[Data], self.features.typed()),
             (&[Data], typed("--judges", !self.judges.is_empty())),
             (&[Data], typed("--folds", self.folds.is_some())),
             (&[Data], typed("--train-method", self.train_method.is_some())),

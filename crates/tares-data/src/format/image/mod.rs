@@ -23,22 +23,6 @@ pub struct Picture {
     pub grey: bool,
 }
 
-/// Decodes a picture from the bytes of its file.
-///
-/// # Errors
-/// Why it cannot be decoded, in words.
-pub fn decode(bytes: &[u8]) -> Result<Picture, String> {
-    if !jpeg::is_whole(bytes) {
-        return Err("is a JPEG without its end (is it cut off?)".into());
-    }
-    let mut decoder = decoder(bytes)?;
-    let grey = matches!(decoder.original_color_type().into(), Colours::Grey);
-    let orientation = decoder.orientation().map_err(|error| error.to_string())?;
-    let mut image = DynamicImage::from_decoder(decoder).map_err(|error| error.to_string())?;
-    image.apply_orientation(orientation);
-    Ok(Picture { grey: grey || is_grey(image.color()), image })
-}
-
 /// Height and width of a picture, from the first bytes of its file.
 ///
 /// # Errors
@@ -55,6 +39,22 @@ pub fn dimensions(bytes: &[u8]) -> Result<(usize, usize), String> {
 }
 
 impl Picture {
+    /// Decodes a picture from the bytes of its file.
+    ///
+    /// # Errors
+    /// Why it cannot be decoded, in words.
+    pub fn decode(bytes: &[u8]) -> Result<Self, String> {
+        if !jpeg::is_whole(bytes) {
+            return Err("is a JPEG without its end (is it cut off?)".into());
+        }
+        let mut decoder = decoder(bytes)?;
+        let grey = matches!(decoder.original_color_type().into(), Colours::Grey);
+        let orientation = decoder.orientation().map_err(|error| error.to_string())?;
+        let mut image = DynamicImage::from_decoder(decoder).map_err(|error| error.to_string())?;
+        image.apply_orientation(orientation);
+        Ok(Self { grey: grey || is_grey(image.color()), image })
+    }
+
     /// Writes the picture as `[channels][height][width]` bytes; `out` holds 1 or 3 planes.
     pub fn write(&self, height: usize, width: usize, out: &mut [u8]) {
         let same = self.image.height() as usize == height && self.image.width() as usize == width;
@@ -175,7 +175,7 @@ mod tests {
         for format in [ImageFormat::Png, ImageFormat::Bmp, ImageFormat::Pnm] {
             let bytes = red_corner(format);
             assert_eq!(dimensions(&bytes), Ok((2, 3)));
-            let picture = decode(&bytes).unwrap();
+            let picture = Picture::decode(&bytes).unwrap();
             let mut out = [9; 18];
             picture.write(2, 3, &mut out);
             let mut expected = [0; 18];
@@ -190,7 +190,7 @@ mod tests {
         let image = image::GrayImage::from_raw(2, 1, vec![0, 200]).unwrap();
         let mut bytes = Cursor::new(Vec::new());
         image.write_to(&mut bytes, ImageFormat::Png).unwrap();
-        let picture = decode(bytes.get_ref()).unwrap();
+        let picture = Picture::decode(bytes.get_ref()).unwrap();
         assert!(picture.grey);
         let mut out = [0; 6];
         picture.write(1, 2, &mut out);
@@ -208,8 +208,8 @@ mod tests {
         let mut checksum = flate2::Crc::new();
         checksum.update(&bytes[12..29]);
         bytes[29..33].copy_from_slice(&checksum.sum().to_be_bytes());
-        assert!(decode(&bytes).is_err());
-        assert!(decode(b"GIF89a").is_err());
-        assert_eq!(decode(b"plain text").unwrap_err(), "is no picture (JPEG, PNG, GIF, BMP, WebP, PNM)");
+        assert!(Picture::decode(&bytes).is_err());
+        assert!(Picture::decode(b"GIF89a").is_err());
+        assert_eq!(Picture::decode(b"plain text").unwrap_err(), "is no picture (JPEG, PNG, GIF, BMP, WebP, PNM)");
     }
 }
