@@ -82,12 +82,15 @@ impl Work for Depthwise<'_> {
                     let (from, to) = self.window.inside(kx);
                     let start = (from * strides.1 + kx * dilations.1).saturating_sub(self.window.pads.1);
                     let out = &mut out[from..to];
+                    let line = &line[start.min(size.1)..];
                     if strides.1 == 1 {
-                        let line = &line[start.min(size.1)..];
-                        out.iter_mut().zip(line).for_each(|(sum, value)| *sum = weight.mul_add(*value, *sum));
+                        for (sum, value) in out.iter_mut().zip(line) {
+                            *sum = weight.mul_add(*value, *sum);
+                        }
                     } else {
-                        let line = line[start.min(size.1)..].iter().step_by(strides.1);
-                        out.iter_mut().zip(line).for_each(|(sum, value)| *sum = weight.mul_add(*value, *sum));
+                        for (sum, value) in out.iter_mut().zip(line.iter().step_by(strides.1)) {
+                            *sum = weight.mul_add(*value, *sum);
+                        }
                     }
                 }
             }
