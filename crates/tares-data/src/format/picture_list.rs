@@ -38,7 +38,8 @@ impl PictureList {
     /// named it.
     pub fn recognise(path: &Path, head: &[u8], whole: bool, label: Option<&str>) -> Option<Self> {
         let of = |delimiter: u8| Self::with_delimiter(path, head, whole, delimiter);
-        let list = [b',', b'\t', b';', b'|'].into_iter().find_map(of)?;
+        // With another delimiter than its own, a line is one long cell that may end like a picture as well.
+        let list = [b',', b'\t', b';', b'|'].into_iter().filter_map(of).max_by_key(|list| list.columns)?;
         Some(Self { label: label.map(str::to_owned), ..list })
     }
 
@@ -81,7 +82,12 @@ impl PictureList {
             label_needed,
             ..CsvOptions::default()
         };
-        let part = from_csv(csv::read(&|| Input::open(&self.path), &options)?)?;
+        let mut csv = csv::read(&|| Input::open(&self.path), &options)?;
+        // Where no label is needed the reader takes the last column for it, and that may be the paths.
+        if csv.label == csv.id {
+            csv.label = None;
+        }
+        let part = from_csv(csv)?;
         let Some((_, ids)) = &part.ids else {
             return Err(DataError::format(&self.path, Place::File, "has no column of paths"));
         };
