@@ -4,6 +4,7 @@
 //! wrong and, in experiments, the `truth`. Texts stand beside the features or instead of them. Pictures are stored channel first: `[channels][height][width]`.
 //! A [`subset`](Dataset::subset) shares the features of its parent; only the list of rows is new.
 
+mod features;
 mod texts;
 
 pub use texts::TextColumn;
@@ -137,7 +138,7 @@ impl Dataset {
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(Error::value("class names", "different from each other", format!("'{}' twice", pair[0])));
         }
-        check_features(&features, shape, given.len())?;
+        features::check(&features, shape, given.len())?;
         check_labels("given label", &given, class_names.len())?;
         Ok(Self {
             features,
@@ -192,32 +193,6 @@ impl Dataset {
         check_labels("given label", &given, self.classes())?;
         self.given = given.into();
         Ok(self)
-    }
-
-    /// The same rows, labels and names seen through other features, which also stand for the texts. `features` has a row for every
-    /// stored row of the data set this one was cut from ([`stored`](Self::stored) says which is whose), so the parts of a split
-    /// can share them.
-    ///
-    /// # Errors
-    /// Fewer rows than are stored, or a part of one; floats that are not finite; a shape without numbers.
-    pub fn with_features(mut self, features: impl Into<Features>, shape: Shape) -> Result<Self> {
-        let features = features.into();
-        if shape.size() == 0 {
-            return Err(Error::value("numbers per row", "at least 1", 0));
-        }
-        let rows = (features.len() / shape.size()).max(self.stored_rows());
-        check_features(&features, shape, rows)?;
-        (self.features, self.shape, self.texts) = (features, shape, Arc::new([]));
-        Ok(self)
-    }
-
-    /// How many rows the data set has that this one was cut from; where rows have no numbers, at least so many.
-    pub fn stored_rows(&self) -> usize {
-        match (self.shape.size(), &self.rows) {
-            (0, None) => self.len(),
-            (0, Some(rows)) => rows.iter().max().map_or(0, |&last| last as usize + 1),
-            (size, _) => self.features.len() / size,
-        }
     }
 
     /// The rows named by `indices`, in that order; a row may come more than once. Features are shared, not copied.
@@ -371,20 +346,6 @@ impl Dataset {
         self.given.iter().for_each(|&class| counts[class as usize] += 1);
         counts
     }
-}
-
-/// Checks that features are `rows` rows of this shape, of finite numbers.
-fn check_features(features: &Features, shape: Shape, rows: usize) -> Result<()> {
-    same_length("features", rows.saturating_mul(shape.size()), features.len())?;
-    if let Features::Floats(values) = &features
-        && let Some(position) = values.iter().position(|value| !value.is_finite())
-    {
-        let (row, column) = (position / shape.size(), position % shape.size());
-        return Err(
-            Error::value("feature", "a finite number", values[position]).at(format!("row {row}, column {column}"))
-        );
-    }
-    Ok(())
 }
 
 /// Checks that every label is one of 0..`classes`.

@@ -1,6 +1,6 @@
 //! Data whose rows are features: pictures go through a backbone while they are read, or features come from a file.
 
-use super::options::Features;
+use super::options::FeatureSource;
 use super::own::OwnNetwork;
 use crate::command::source::{load, reading_failure, watched};
 use crate::ui::failure::{Failure, Outcome};
@@ -20,7 +20,7 @@ use tares_data::{Describer, LoadOptions, Loaded, NewRows, Reading, SharedDescrib
 #[serde(deny_unknown_fields)]
 pub struct BackboneRecord {
     /// Its file and what was said about it.
-    pub given: Features,
+    pub given: FeatureSource,
     /// The digest of network and preparation; features of another one would mean nothing to the model.
     pub digest: String,
 }
@@ -32,7 +32,7 @@ enum Backbone {
 }
 
 impl Backbone {
-    fn open(path: &Path, given: &Features) -> Outcome<Self> {
+    fn open(path: &Path, given: &FeatureSource) -> Outcome<Self> {
         if path.extension().is_some_and(|end| end == "safetensors") {
             if let Some(name) = given.typed().get(1) {
                 return Err(Failure::new(format!(
@@ -80,7 +80,7 @@ impl PictureNetwork for Backbone {
 }
 
 /// Opens a backbone with its cache and says what it sees.
-fn open(path: &Path, given: &Features, screen: &Screen) -> Outcome<Arc<Remembered<Backbone>>> {
+fn open(path: &Path, given: &FeatureSource, screen: &Screen) -> Outcome<Arc<Remembered<Backbone>>> {
     let network = Backbone::open(path, given)?;
     network.notes().iter().for_each(|note| screen.note(plain(note)));
     let folder = tares_data::cache_dir().map(|folder| folder.join("features"));
@@ -97,7 +97,7 @@ fn open(path: &Path, given: &Features, screen: &Screen) -> Outcome<Arc<Remembere
 pub fn load_described(
     source: &str,
     options: &LoadOptions,
-    given: &Features,
+    given: &FeatureSource,
     screen: &Screen,
 ) -> Outcome<(Loaded, Option<BackboneRecord>)> {
     if let Some(path) = &given.features {
@@ -122,7 +122,7 @@ pub fn load_described(
         all.saturating_sub(computed)
     ));
     let given =
-        Features { backbone: Some(std::path::absolute(path).unwrap_or_else(|_| path.clone())), ..given.clone() };
+        FeatureSource { backbone: Some(std::path::absolute(path).unwrap_or_else(|_| path.clone())), ..given.clone() };
     Ok((loaded, Some(BackboneRecord { given, digest: Describer::name(describer.as_ref()).to_owned() })))
 }
 
@@ -146,7 +146,7 @@ pub fn load_new(
     source: &str,
     reading: &Reading,
     record: Option<&BackboneRecord>,
-    elsewhere: &Features,
+    elsewhere: &FeatureSource,
     options: &LoadOptions,
     screen: &Screen,
 ) -> Outcome<NewRows> {

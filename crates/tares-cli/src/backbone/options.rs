@@ -1,4 +1,4 @@
-//! [`Features`]: which network's features stand for the rows, as it is typed and as spec files and models say it.
+//! [`FeatureSource`]: which network's features stand for the rows, as it is typed and as spec files and models say it.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use tares_backbone::BackboneOptions;
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Features")]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
-pub struct Features {
+pub struct FeatureSource {
     /// A network that turns pictures into features, which are judged and learnt in their place: .onnx, or the model.safetensors
     /// of a run on pictures
     #[arg(long, value_name = "FILE", conflicts_with = "features")]
@@ -41,7 +41,7 @@ pub struct Features {
 /// One number per colour.
 pub type Three = [f32; 3];
 
-impl Features {
+impl FeatureSource {
     /// Whether rows are read as they are.
     pub fn is_none(&self) -> bool {
         self.backbone.is_none() && self.features.is_none()

@@ -11,7 +11,7 @@ use crate::audit::from_features::from_features;
 use crate::audit::print::{print, say_columns};
 use crate::audit::run_history::RunHistory;
 use crate::backbone::described::{load_described, say_backbone};
-use crate::backbone::options::Features;
+use crate::backbone::options::FeatureSource;
 use crate::files::{create_directory, write_whole};
 use crate::judges::folds::{FOLDS, remove_folds};
 use crate::judges::inputs::text_note;
@@ -100,7 +100,7 @@ pub struct Audit {
     #[arg(long, value_name = "METHOD")]
     train_method: Option<Method>,
     #[command(flatten)]
-    features: Features,
+    features: FeatureSource,
     #[command(flatten)]
     training: Training,
     #[command(flatten)]
@@ -296,7 +296,7 @@ impl Audit {
 
     fn load(&self, source: &str, screen: &Screen) -> Outcome<Rows> {
         // Beside probabilities or a run's history, features replace nothing.
-        let features = if self.kind_has_probabilities() { Features::default() } else { self.features.clone() };
+        let features = if self.kind_has_probabilities() { FeatureSource::default() } else { self.features.clone() };
         let (loaded, _) = load_described(source, &self.options(), &features, screen)?;
         if features.is_none() && self.probs.is_none() {
             say_backbone(&loaded, screen);

@@ -3,7 +3,7 @@
 use super::Exit;
 use super::source::say_notes;
 use crate::backbone::described::load_new;
-use crate::backbone::options::Features;
+use crate::backbone::options::FeatureSource;
 use crate::run::model::Model;
 use crate::ui::failure::Outcome;
 use crate::ui::terminal::{Screen, json_path, plain, print};
@@ -63,7 +63,7 @@ impl Predict {
             options.labels_file.clone_from(&self.labels);
             options.skip_unreadable = self.skip_unreadable;
         });
-        let elsewhere = Features { backbone: self.backbone, features: self.features, ..Features::default() };
+        let elsewhere = FeatureSource { backbone: self.backbone, features: self.features, ..FeatureSource::default() };
         let rows = load_new(&self.data, &model.reading, model.backbone.as_ref(), &elsewhere, &options, screen)?;
         say_notes(&rows.notes, &self.data, screen);
         if !rows.skipped.is_empty() {

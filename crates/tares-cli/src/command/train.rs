@@ -3,7 +3,7 @@
 use super::Exit;
 use super::plan::Training;
 use crate::backbone::described::{load_described, say_backbone};
-use crate::backbone::options::Features;
+use crate::backbone::options::FeatureSource;
 use crate::record::RunRecord;
 use crate::report::{self, summary::mean_of_last_words};
 use crate::run::directory::first_missing;
@@ -54,18 +54,18 @@ pub struct Train {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Continue the unfinished run in --out
-    #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "spec", "overwrite", "Training", "Load", "Features"])]
+    #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "spec", "overwrite", "Training", "Load", "FeatureSource"])]
     resume: bool,
     /// Delete an earlier run in --out first
     #[arg(long)]
     overwrite: bool,
     /// Take all settings from this file; training options on the command line override it
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise", "Load", "Features"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise", "Load", "FeatureSource"])]
     spec: Option<PathBuf>,
     #[command(flatten)]
     training: Training,
     #[command(flatten)]
-    features: Features,
+    features: FeatureSource,
     #[command(flatten)]
     reading: Load,
 }

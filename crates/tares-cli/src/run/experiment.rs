@@ -6,7 +6,7 @@ use super::load::Load;
 use super::noise_rate::NoiseRate;
 use super::spec::{Spec, cpu};
 use super::spec_file::{VERSION, check_version};
-use crate::backbone::options::Features;
+use crate::backbone::options::FeatureSource;
 use crate::files::file_name;
 use crate::ui::failure::Outcome;
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ impl Experiment {
                         name: row.name.clone(),
                         method: row.method.clone(),
                         load: self.load.clone(),
-                        features: Features::default(),
+                        features: FeatureSource::default(),
                         plan: Plan { seed, ..plan.clone() },
                     });
                 }

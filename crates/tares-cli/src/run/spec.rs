@@ -4,7 +4,7 @@ use super::label_noise::LabelNoise;
 use super::load::Load;
 use super::noise_rate::NoiseRate;
 use super::spec_file::{check_version, to_toml};
-use crate::backbone::options::Features;
+use crate::backbone::options::FeatureSource;
 use crate::ui::failure::Outcome;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -45,8 +45,8 @@ pub struct Spec {
     #[serde(default)]
     pub load: Load,
     /// The features that stand for the rows.
-    #[serde(default, skip_serializing_if = "Features::is_none")]
-    pub features: Features,
+    #[serde(default, skip_serializing_if = "FeatureSource::is_none")]
+    pub features: FeatureSource,
     /// Epochs, batches, optimiser, seed.
     #[serde(default)]
     pub plan: Plan,
@@ -116,7 +116,7 @@ impl Spec {
     }
 
     /// The features, with paths that are valid in the current directory.
-    pub fn features(&self) -> Features {
+    pub fn features(&self) -> FeatureSource {
         self.elsewhere().map_or_else(|| self.features.clone(), |directory| self.features.seen_from(directory))
     }
 
