@@ -2,6 +2,7 @@
 //!
 //! This crate holds no tensor, opens no file, reads no clock, prints nothing and keeps no global state.
 
+pub mod annotate;
 pub mod audit;
 pub mod curriculum;
 pub mod dataset;

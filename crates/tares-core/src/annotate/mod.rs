@@ -1,0 +1,309 @@
+//! Several labels per row: what is the true one, who is good, and which rows are still unsure.
+//!
+//! N rows, K classes, A annotators; an [`Answer`] is one annotator's label of one row. Every annotator has a matrix
+//! `T_a[true][answered]`, a classifier may add what it believes of each row. Its probabilities must be **out-of-sample**: trained on
+//! the row's own consensus, it would count that consensus twice.
+//!
+//! 1. [`answers`]: who answered what.
+//! 2. `majority`: votes, also the start of the rest.
+//! 3. `confusion` and `belief`: annotators and classifier, fitted in turns with the true classes by `em`.
+//! 4. [`quality`]: annotators, and rows worth one more label.
+//!
+//! Annotators are taken as independent given the true class. One who answers twice under two names counts twice.
+
+pub mod answers;
+mod belief;
+mod confusion;
+mod em;
+mod majority;
+pub mod quality;
+#[cfg(test)]
+mod tests;
+
+pub use answers::{Answer, Answers};
+pub use quality::AnnotatorQuality;
+
+use crate::audit::audit;
+use crate::dataset::Label;
+use crate::error::{Error, Result, same_length};
+use crate::estimate::row::largest;
+use crate::estimate::{Detector, Overview, Probabilities, ProbabilityMatrix};
+use crate::named::{Named, as_text};
+use belief::Belief;
+use confusion::{Columns, Model, normalise_rows};
+use em::Em;
+use majority::vote_shares;
+use rayon::prelude::*;
+use std::fmt;
+use std::str::FromStr;
+
+/// Answers added to every class of a row before EM starts.
+const VOTE_SMOOTHING: f64 = 0.1;
+/// Pseudo-count of rows in each class.
+const CLASS_PRIOR: f64 = 1.0;
+/// Pseudo-answers per true class: of the matrix that all share, and of an annotator's own, drawn towards the shared one.
+const SHARED_PRIOR: f64 = 5.0;
+const OWN_PRIOR: f64 = 10.0;
+/// The same where annotators know nothing of each other.
+const ALONE_PRIOR: f64 = 1.0;
+/// How right an annotator is taken to be before anything is known.
+const EXPECTED_SKILL: f64 = 0.8;
+const COIN_PRIOR: [f64; 2] = [4.0, 1.0];
+
+/// How answers become one label.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(try_from = "String", into = "String")
+)]
+pub enum Pooling {
+    /// A matrix per annotator, drawn towards the one that all share, and the classifier's beliefs if there is one.
+    #[default]
+    Posterior,
+    /// A matrix per annotator, each fitted alone (Dawid and Skene 1979, with pseudo-counts). No classifier.
+    DawidSkene,
+    /// One probability of being right per annotator. No classifier.
+    OneCoin,
+    /// The label that most gave. No classifier.
+    Majority,
+}
+
+impl Pooling {
+    /// Names, as [`FromStr`] takes them.
+    pub const NAMES: [&'static str; 4] = ["posterior", "dawid-skene", "one-coin", "majority"];
+}
+
+impl FromStr for Pooling {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let named = Named::parse("way to a consensus", text)?;
+        match named.name {
+            "posterior" => named.plain(Self::Posterior),
+            "dawid-skene" => named.plain(Self::DawidSkene),
+            "one-coin" => named.plain(Self::OneCoin),
+            "majority" => named.plain(Self::Majority),
+            _ => Err(named.unknown(&Self::NAMES)),
+        }
+    }
+}
+
+impl fmt::Display for Pooling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Self::NAMES[*self as usize])
+    }
+}
+
+as_text!(Pooling);
+
+/// One label per row, and what it rests on.
+#[derive(Clone, Debug)]
+pub struct Consensus {
+    /// The likeliest class of each row; the first of several that are equally likely.
+    pub labels: Vec<Label>,
+    /// The probability of each class, `[row][class]`.
+    pub posterior: Vec<f64>,
+    /// How good each annotator is.
+    pub annotators: Vec<AnnotatorQuality>,
+    /// The matrix that all annotators share, `[true][answered]`.
+    pub shared: Vec<f64>,
+    /// What one more answer is expected to add to the probability that the consensus is right, per row.
+    pub gain: Vec<f64>,
+    /// The sharpness given to the classifier, if there was one.
+    pub sharpness: Option<f64>,
+    /// The log posterior density of the parameters after each step of EM, up to a constant; it never falls.
+    pub objectives: Vec<f64>,
+    classes: usize,
+    columns_prior: Vec<f64>,
+}
+
+/// The consensus of the answers alone. [`Pooling::Posterior`] then has no classifier to ask.
+///
+/// ```
+/// use tares_core::annotate::{Answer, Answers, Pooling, consensus};
+/// // Three annotators, four rows; the third always says 1.
+/// let labels = [[0, 0, 1], [1, 1, 1], [0, 0, 1], [1, 1, 1]];
+/// let answers: Vec<Answer> = labels
+///     .iter()
+///     .enumerate()
+///     .flat_map(|(row, labels)| (0..3).map(move |annotator| Answer { row, annotator, label: labels[annotator] }))
+///     .collect();
+/// let found = consensus(&Answers::new(4, 3, 2, &answers)?, Pooling::default())?;
+/// assert_eq!(found.labels, [0, 1, 0, 1]);
+/// assert!(found.annotators[2].quality < found.annotators[0].quality);
+/// # Ok::<(), tares_core::Error>(())
+/// ```
+///
+/// # Errors
+/// None today; a caller must not rely on that.
+pub fn consensus(answers: &Answers, pooling: Pooling) -> Result<Consensus> {
+    let classes = answers.classes();
+    let votes = vote_shares(answers, VOTE_SMOOTHING);
+    let start = || Em::new(answers, Belief::shares(classes, CLASS_PRIOR), &votes);
+    Ok(match pooling {
+        Pooling::Majority => by_votes(answers),
+        Pooling::OneCoin => {
+            let mut em = start();
+            let objectives = em.run(&Model::OneCoin { prior: COIN_PRIOR });
+            Consensus::of(em, objectives, expected_matrix(classes, ALONE_PRIOR))
+        }
+        Pooling::DawidSkene => {
+            let mut em = start();
+            let prior = expected_matrix(classes, ALONE_PRIOR);
+            let objectives = em.run(&Model::Own { prior: &prior });
+            Consensus::of(em, objectives, prior)
+        }
+        Pooling::Posterior => shrunk(start()),
+    })
+}
+
+/// The consensus of the answers and a classifier that was not trained on the rows' own labels.
+///
+/// A single annotator's answers are audited: two opinions cannot tell who is better, so the assumptions of
+/// [`Posterior`](crate::estimate::Posterior) decide.
+///
+/// # Errors
+/// Probabilities that are not one distribution over the classes per row.
+pub fn consensus_with<P: Probabilities>(answers: &Answers, probs: &P) -> Result<Consensus> {
+    let classes = answers.classes();
+    same_length("rows of the probabilities", answers.rows(), probs.rows())?;
+    same_length("columns of the probabilities", classes, probs.classes())?;
+    let mut values = vec![P::Number::default(); answers.rows() * classes];
+    probs.read(0, &mut values)?;
+    let values: Vec<f64> = values.into_iter().map(Into::into).collect();
+    let matrix = ProbabilityMatrix::new(&values, classes)?;
+    let first = first_answers(answers);
+    Overview::of(&matrix, &first)?;
+    if answers.annotators() == 1 && answers.all().len() == answers.rows() {
+        return of_one(answers, &values, &first);
+    }
+    Ok(shrunk(Em::new(answers, Belief::classifier(&values), &vote_shares(answers, VOTE_SMOOTHING))))
+}
+
+impl Consensus {
+    fn of(em: Em<'_>, objectives: Vec<f64>, prior: Vec<f64>) -> Self {
+        let sharpness = em.belief.sharpness();
+        let counts = em.columns.expected_counts(&em.posterior);
+        let shared = shared_matrix(&em.columns, &counts, em.answers.classes());
+        Self::from_posterior(em.answers, em.posterior, shared, prior, sharpness, objectives)
+    }
+
+    fn from_posterior(
+        answers: &Answers,
+        posterior: Vec<f64>,
+        shared: Vec<f64>,
+        prior: Vec<f64>,
+        sharpness: Option<f64>,
+        objectives: Vec<f64>,
+    ) -> Self {
+        let classes = answers.classes();
+        let labels: Vec<Label> = posterior.chunks_exact(classes).map(|row| largest(row).0 as Label).collect();
+        let gain = posterior.par_chunks_exact(classes).map(|row| quality::expected_gain(row, &shared)).collect();
+        let annotators = quality::annotators(answers, &posterior, &labels);
+        Self { labels, posterior, annotators, shared, gain, sharpness, objectives, classes, columns_prior: prior }
+    }
+
+    /// The probability that each consensus is right.
+    pub fn confidence(&self) -> impl ExactSizeIterator<Item = f64> + '_ {
+        let classes = self.classes;
+        self.labels.iter().enumerate().map(move |(row, &label)| self.posterior[row * classes + label as usize])
+    }
+
+    /// What one annotator makes of each class, `[true][answered]`; the expectation for someone without answers.
+    pub fn confusion(&self, answers: &Answers, annotator: usize) -> Vec<f64> {
+        let columns = Columns::new(answers);
+        columns.matrix(annotator, &columns.expected_counts(&self.posterior), &self.columns_prior)
+    }
+
+    /// The answers that are probably wrong, worst first, each with the probability that it is right.
+    pub fn doubtful(&self, answers: &Answers) -> Vec<(Answer, f64)> {
+        let right = |answer: &Answer| self.posterior[answer.row * self.classes + answer.label as usize];
+        let wrong = answers.all().iter().filter(|answer| self.labels[answer.row] != answer.label);
+        let mut doubtful: Vec<(Answer, f64)> = wrong.map(|answer| (*answer, right(answer))).collect();
+        doubtful.sort_by(|a, b| a.1.total_cmp(&b.1));
+        doubtful
+    }
+}
+
+/// First one matrix for all, then one each, drawn towards it: somebody with three answers is taken to be like the others.
+fn shrunk(mut em: Em<'_>) -> Consensus {
+    let classes = em.answers.classes();
+    em.run(&Model::Shared { prior: &expected_matrix(classes, SHARED_PRIOR) });
+    let counts = em.columns.expected_counts(&em.posterior);
+    let mut prior = shared_matrix(&em.columns, &counts, classes);
+    prior.iter_mut().for_each(|part| *part *= OWN_PRIOR);
+    let objectives = em.run(&Model::Own { prior: &prior });
+    Consensus::of(em, objectives, prior)
+}
+
+/// The plain majority. Votes for the classes that are answered most often decide ties.
+fn by_votes(answers: &Answers) -> Consensus {
+    let classes = answers.classes();
+    let mut posterior = vote_shares(answers, 0.0);
+    let counts = answers.class_counts();
+    let all = answers.all().len() as f64;
+    for row in posterior.chunks_exact_mut(classes) {
+        // Too little to outweigh an answer, enough to decide between equals.
+        row.iter_mut().zip(&counts).for_each(|(share, count)| *share += 1e-9 * count / all);
+        let sum: f64 = row.iter().sum();
+        row.iter_mut().for_each(|share| *share /= sum);
+    }
+    let columns = Columns::new(answers);
+    let shared = shared_matrix(&columns, &columns.expected_counts(&posterior), classes);
+    Consensus::from_posterior(answers, posterior, shared, expected_matrix(classes, ALONE_PRIOR), None, Vec::new())
+}
+
+/// One annotator and a classifier: the audit.
+fn of_one(answers: &Answers, values: &[f64], given: &[Label]) -> Result<Consensus> {
+    let classes = answers.classes();
+    let matrix = ProbabilityMatrix::new(values, classes)?;
+    let audited = audit(&matrix, given, Detector::Posterior)?;
+    let scores = audited.scores(&matrix, given, crate::audit::Score::default())?;
+    let mut suggested: Vec<Option<Label>> = vec![None; given.len()];
+    audited.suspects.iter().for_each(|suspect| suggested[suspect.index] = Some(suspect.suggested));
+    let mut posterior = values.to_vec();
+    for (row, posterior) in posterior.chunks_exact_mut(classes).enumerate() {
+        // What the given label loses goes to the other classes in the classifier's proportions.
+        let (label, right) = (given[row] as usize, scores[row].clamp(0.0, 1.0));
+        // The audit's cut decides who is a suspect; the posterior must agree with it.
+        let right = if suggested[row].is_some() { right.min(0.5) } else { right.max(0.5) };
+        posterior[label] = 0.0;
+        let others: f64 = posterior.iter().sum();
+        for (class, part) in posterior.iter_mut().enumerate() {
+            let share = if others > 0.0 { *part / others } else { 1.0 / (classes - 1) as f64 };
+            *part = if class == label { right } else { (1.0 - right) * share };
+        }
+    }
+    let columns = Columns::new(answers);
+    let shared = shared_matrix(&columns, &columns.expected_counts(&posterior), classes);
+    let prior = expected_matrix(classes, SHARED_PRIOR);
+    let mut found = Consensus::from_posterior(answers, posterior, shared, prior, None, Vec::new());
+    for (row, suggested) in suggested.into_iter().enumerate() {
+        found.labels[row] = suggested.unwrap_or(given[row]);
+    }
+    found.annotators = quality::annotators(answers, &found.posterior, &found.labels);
+    Ok(found)
+}
+
+/// The first answer to each row, and the commonest class where there is none: labels to check probabilities with.
+fn first_answers(answers: &Answers) -> Vec<Label> {
+    let common = largest(&answers.class_counts()).0 as Label;
+    (0..answers.rows()).map(|row| answers.of_row(row).first().map_or(common, |answer| answer.label)).collect()
+}
+
+fn shared_matrix(columns: &Columns, counts: &[f64], classes: usize) -> Vec<f64> {
+    let mut shared = columns.pooled(counts);
+    let prior = expected_matrix(classes, SHARED_PRIOR);
+    shared.iter_mut().zip(prior).for_each(|(count, prior)| *count += prior);
+    normalise_rows(&mut shared, classes);
+    shared
+}
+
+/// Pseudo-counts, `weight` per true class: right with [`EXPECTED_SKILL`], otherwise anything.
+fn expected_matrix(classes: usize, weight: f64) -> Vec<f64> {
+    let anything = (1.0 - EXPECTED_SKILL) / classes as f64;
+    (0..classes * classes)
+        .map(|at| weight * (anything + if at / classes == at % classes { EXPECTED_SKILL } else { 0.0 }))
+        .collect()
+}
