@@ -38,14 +38,14 @@ def lenet(channels):
                          nn.Linear(84, 10))
 
 
-def cnn9(channels):
+def cnn9(channels, width=128):
     layers, a = [], channels
-    for b, padding in [(128, 1)] * 3 + [(256, 1)] * 3 + [(512, 0), (256, 0), (128, 0)]:
+    for b, padding in [(width, 1)] * 3 + [(2 * width, 1)] * 3 + [(4 * width, 0), (2 * width, 0), (width, 0)]:
         layers += [conv(a, b, padding=padding, bias=True), nn.BatchNorm2d(b), nn.LeakyReLU(0.01)]
         a = b
         if len(layers) in (9, 19):
             layers.append(nn.MaxPool2d(2))
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(128, 10))
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, 10))
 
 
 class Basic(nn.Module):
@@ -123,10 +123,10 @@ def build(name, channels, side):
     kind, _, numbers = name.partition(":")
     numbers = [int(number) for number in numbers.split("-") if number]
     return {
-        "mlp": lambda: Mlp(channels * side * side, numbers), "lenet": lambda: lenet(channels), "cnn9": lambda: cnn9(channels),
+        "mlp": lambda: Mlp(channels * side * side, numbers), "lenet": lambda: lenet(channels), "cnn9": lambda: cnn9(channels, *numbers),
         "resnet18": lambda: resnet(channels, [2, 2, 2, 2]), "resnet34": lambda: resnet(channels, [3, 4, 6, 3]),
         "densenet": lambda: DenseNet(channels, *numbers), "vgg11": lambda: vgg(channels, [1, 1, 2, 2, 2]),
-        "vgg16": lambda: vgg(channels, [2, 2, 3, 3, 3]),
+        "vgg13": lambda: vgg(channels, [2, 2, 2, 2, 2]), "vgg16": lambda: vgg(channels, [2, 2, 3, 3, 3]),
     }[kind]()
 
 

@@ -77,7 +77,7 @@ fn tiny(method: &str, noise: &str) -> Tiny {
     let spec: Spec = spec_file::parse(&text).unwrap();
     let loaded = tares_data::load(&spec.source(), &spec.options(), &mut |_| {}).unwrap();
     run(&spec, &loaded, &folder.path().join("run"), Start::New, &|_| {}).unwrap();
-    let train = spec.noise.corrupt(&loaded.train, spec.plan.seed, &LoadOptions::default()).unwrap();
+    let train = spec.noise.corrupt(&loaded.train, spec.plan.seed, &LoadOptions::default(), "cpu").unwrap();
     let told = method.parse::<Method>().unwrap().with_rate(0.25);
     let mut checkpoint = Vec::new();
     Fit::new(&train, &told, &spec.plan)
@@ -258,7 +258,7 @@ fn a_checkpoint_whose_checksum_was_repaired_is_whole_again() {
     let checkpoint = tares::Checkpoint::from_bytes(&repaired(changed)).unwrap();
     let told = "npcl".parse::<Method>().unwrap().with_rate(0.25);
     let train = "symmetric:0.2".parse::<tares_cli::run::label_noise::LabelNoise>().unwrap();
-    let train = train.corrupt(&tiny.loaded.train, 1, &LoadOptions::default()).unwrap();
+    let train = train.corrupt(&tiny.loaded.train, 1, &LoadOptions::default(), "cpu").unwrap();
     let error = Fit::new(&train, &told, &plan).resume(checkpoint).train_network(&"mlp:4".parse().unwrap()).unwrap_err();
     assert!(error.to_string().contains("moment 0"), "{error}");
 }

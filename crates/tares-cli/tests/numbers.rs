@@ -56,12 +56,17 @@ fn a_manifest_and_its_epochs_keep_every_bit() {
         let epoch = EpochRecord {
             epoch: 1,
             train_loss: 9.0 * part(),
+            train_accuracy: Some(part()),
             test_accuracy: Some(part()),
             kept: 7,
             kept_fraction: part(),
             label_precision: Some(part()),
             label_recall: Some(part()),
             learning_rate: part() / 100.0,
+            steps: 30,
+            starved_steps: 2,
+            bound: Some(2.0 * part()),
+            plain_bound: Some(3.0 * part()),
             seconds: 1e3 * part(),
         };
         let line = epoch.line().unwrap();

@@ -13,16 +13,18 @@ use tares_core::{Shape, stream};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Network, channels, side, batch.
-const CASES: [(&str, usize, usize, usize); 10] = [
+const CASES: [(&str, usize, usize, usize); 12] = [
     ("mlp:64-32", 1, 8, 16),
     ("lenet", 1, 28, 8),
     ("cnn9", 3, 32, 4),
+    ("cnn9:32", 1, 28, 4),
     ("resnet18", 3, 32, 4),
     ("resnet34", 3, 32, 2),
     ("densenet:10-4", 1, 8, 16),
     ("densenet:16-12", 3, 32, 3),
     ("densenet:22-12", 3, 16, 5),
     ("vgg11", 3, 32, 4),
+    ("vgg13", 3, 32, 4),
     ("vgg16", 3, 32, 4),
 ];
 

@@ -1,111 +1,14 @@
 //! What a run remembers: [`Epoch`], one line per epoch, and [`History`], one line per sample.
 
+mod epoch;
+
+pub use epoch::Epoch;
+pub(crate) use epoch::{load_epochs, save_epochs};
+
 use crate::batches::Batch;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
-use serde::{Deserialize, Serialize};
 use tares_core::Label;
-
-/// What one epoch did.
-///
-/// Counts are of *looks*: one look is one sample seen by one network in one step. A method with two networks has two
-/// looks per sample and epoch.
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-pub struct Epoch {
-    /// From 0.
-    pub epoch: usize,
-    /// Mean of the method's objective over the steps.
-    pub train_loss: f64,
-    /// The share of looks in which the network's answer was the given label.
-    pub train_accuracy: f64,
-    /// Accuracy of the first network on the test set, against its given labels.
-    pub test_accuracy: Option<f64>,
-    /// Looks that were part of an update.
-    pub kept: usize,
-    /// The share of looks that were kept.
-    pub kept_fraction: f64,
-    /// Of the kept looks, those with the right label; `None` without truth, or with nothing kept.
-    pub label_precision: Option<f64>,
-    /// Of the looks with the right label, those kept; `None` without truth.
-    pub label_recall: Option<f64>,
-    /// The learning rate of this epoch.
-    pub learning_rate: f64,
-    /// Steps without any gradient: nothing kept, or every kept sample beyond the loss's margin.
-    pub starved_steps: usize,
-    /// Steps made.
-    pub steps: usize,
-    /// Wall-clock seconds, evaluation included.
-    pub seconds: f64,
-}
-
-impl Epoch {
-    /// The same with the time set to 0: two equal runs differ in nothing else.
-    #[must_use]
-    pub fn timeless(&self) -> Self {
-        Self { seconds: 0.0, ..self.clone() }
-    }
-
-    /// All fields as numbers, `None` as NaN.
-    fn numbers(&self) -> [f64; 12] {
-        let or_nan = |value: Option<f64>| value.unwrap_or(f64::NAN);
-        [
-            self.epoch as f64,
-            self.train_loss,
-            self.train_accuracy,
-            or_nan(self.test_accuracy),
-            self.kept as f64,
-            self.kept_fraction,
-            or_nan(self.label_precision),
-            or_nan(self.label_recall),
-            self.learning_rate,
-            self.starved_steps as f64,
-            self.steps as f64,
-            self.seconds,
-        ]
-    }
-
-    fn from_numbers(numbers: &[f64]) -> Self {
-        let or_none = |value: f64| (!value.is_nan()).then_some(value);
-        Self {
-            epoch: numbers[0] as usize,
-            train_loss: numbers[1],
-            train_accuracy: numbers[2],
-            test_accuracy: or_none(numbers[3]),
-            kept: numbers[4] as usize,
-            kept_fraction: numbers[5],
-            label_precision: or_none(numbers[6]),
-            label_recall: or_none(numbers[7]),
-            learning_rate: numbers[8],
-            starved_steps: numbers[9] as usize,
-            steps: numbers[10] as usize,
-            seconds: numbers[11],
-        }
-    }
-}
-
-pub(crate) fn save_epochs(epochs: &[Epoch], checkpoint: &mut Checkpoint) {
-    checkpoint.put_f64s("epochs", &epochs.iter().flat_map(Epoch::numbers).collect::<Vec<_>>());
-}
-
-pub(crate) fn load_epochs(checkpoint: &Checkpoint) -> Result<Vec<Epoch>> {
-    let numbers = checkpoint.f64s("epochs")?;
-    if numbers.len() % 12 != 0 {
-        return Err(Error::Checkpoint("'epochs' is not a list of epochs".into()));
-    }
-    let epochs: Vec<Epoch> = numbers.chunks_exact(12).map(Epoch::from_numbers).collect();
-    if checkpoint.count("epochs done")? != epochs.len() as u64 {
-        return Err(Error::Checkpoint(format!("'epochs' must be as many as were done, got {}", epochs.len())));
-    }
-    for (position, (epoch, numbers)) in epochs.iter().zip(numbers.chunks_exact(12)).enumerate() {
-        // Only the three optional numbers may be absent.
-        let absent =
-            (0..12).any(|field| !(numbers[field].is_finite() || numbers[field].is_nan() && [3, 6, 7].contains(&field)));
-        if epoch.epoch != position || absent {
-            return Err(Error::Checkpoint(format!("'epochs' holds no epoch {position}")));
-        }
-    }
-    Ok(epochs)
-}
 
 /// What the run saw of every training row. Every list has one entry per row of the training data.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -246,6 +149,10 @@ pub(crate) struct Tally {
     clean_looks: usize,
     kept: usize,
     clean_kept: usize,
+    /// Samples whose bound is known, and the sums over them.
+    bounded: usize,
+    bounds: f64,
+    plain_bounds: f64,
 }
 
 impl Tally {
@@ -275,6 +182,13 @@ impl Tally {
         }
     }
 
+    /// The curriculum's objective on a batch of `samples`, and the sum of their ranking losses.
+    pub fn bound(&mut self, samples: usize, objective: f64, plain: f64) {
+        self.bounded += samples;
+        self.bounds += objective;
+        self.plain_bounds += plain;
+    }
+
     /// Adds a step with this objective; `starved` if it had no gradient.
     pub fn step(&mut self, loss: f64, starved: bool) {
         self.losses += loss;
@@ -296,6 +210,8 @@ impl Tally {
             learning_rate,
             starved_steps: self.starved,
             steps: self.steps,
+            bound: (self.bounded > 0).then(|| self.bounds / self.bounded as f64),
+            plain_bound: (self.bounded > 0).then(|| self.plain_bounds / self.bounded as f64),
             seconds: 0.0,
         }
     }
@@ -341,7 +257,10 @@ mod tests {
         tally.see(&batch, &seen, Some(&clean), &mut history);
         tally.keep(&batch, &[0, 1], Some(&clean), &mut history);
         tally.step(0.5, false);
+        assert_eq!(tally.epoch(7, 0.1, true).bound, None);
+        tally.bound(3, 1.5, 4.5);
         let epoch = tally.epoch(7, 0.1, true);
+        assert_eq!((epoch.bound, epoch.plain_bound), (Some(0.5), Some(1.5)));
         assert_eq!((epoch.kept, epoch.steps, epoch.train_loss), (2, 1, 0.5));
         assert_eq!((epoch.label_precision, epoch.label_recall), (Some(0.5), Some(0.5)));
         assert_eq!((epoch.kept_fraction, epoch.train_accuracy), (2.0 / 3.0, 2.0 / 3.0));
@@ -357,7 +276,8 @@ mod tests {
     fn epochs_and_history_survive_a_checkpoint() {
         let mut history = History::new(3);
         history.margins[1] = 0.1 + 0.2;
-        let epochs = [Tally::default().epoch(0, 1e-3, true), Epoch { test_accuracy: Some(0.1), ..history_epoch() }];
+        let second = Epoch { test_accuracy: Some(0.1), bound: Some(0.3), plain_bound: Some(1.5), ..history_epoch() };
+        let epochs = [Tally::default().epoch(0, 1e-3, true), second];
         let mut checkpoint = Checkpoint::default();
         history.save(&mut checkpoint);
         save_epochs(&epochs, &mut checkpoint);

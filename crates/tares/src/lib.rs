@@ -65,8 +65,8 @@ mod state;
 // Folders are for readers of the source; users find these modules at the root.
 pub use input::{augment, batches, input_transform, normalise};
 pub use optimiser::{descent, schedule};
-pub(crate) use state::identity;
 pub use state::{checkpoint, safetensors};
+pub(crate) use state::{identity, text_or_table};
 
 pub use augment::Augment;
 pub use checkpoint::Checkpoint;

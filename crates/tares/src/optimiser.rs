@@ -5,6 +5,7 @@ pub mod schedule;
 
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 use tares_core::Error;
 
 /// The rule by which a step changes the weights. Weight decay is L2: it is added to the gradient.
@@ -71,7 +72,28 @@ impl Default for Optimiser {
     }
 }
 
+/// `adam` or `sgd`, with its defaults.
+impl FromStr for Optimiser {
+    type Err = crate::error::Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        match name {
+            "adam" => Ok(Self::Adam(Adam::default())),
+            "sgd" => Ok(Self::Sgd(Sgd::default())),
+            _ => Err(Error::unknown("optimiser", name, &["adam", "sgd"]).into()),
+        }
+    }
+}
+
 impl Optimiser {
+    /// Its name, without its numbers.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Adam(_) => "adam",
+            Self::Sgd(_) => "sgd",
+        }
+    }
+
     /// The learning rate before any schedule.
     pub fn learning_rate(&self) -> f64 {
         match self {

@@ -24,7 +24,7 @@ const MOST_EPOCHS: usize = 1_000_000;
 /// # Ok::<(), tares::Error>(())
 /// ```
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields, default)]
+#[serde(from = "PlanFile")]
 pub struct Plan {
     /// Passes over the data.
     pub epochs: usize,
@@ -34,15 +34,15 @@ pub struct Plan {
     pub seed: u64,
     /// How weights follow their gradients.
     pub optimiser: Optimiser,
-    /// How the learning rate moves.
+    /// How the learning rate moves. A file that names none gets what is usual with its optimiser ([`Schedule::usual`]).
     pub schedule: Schedule,
     /// How pictures are varied in training.
     pub augment: Augment,
     /// How inputs are shifted and scaled.
     pub normalise: Normalise,
     /// The quirks of the original comparisons that change numbers: dropout inactive, scale of batch norm drawn from
-    /// U(0, 1), the last partial batch dropped in training and in test, at most 401 batches per epoch.
-    /// (Their noise is always drawn with seed 0, which is up to whoever corrupts the labels.)
+    /// U(0, 1), the last partial batch dropped in training and in test, at most 401 batches per epoch; Co-teaching+ takes the
+    /// cross-entropy of probabilities. (Their noise is always drawn with seed 0, which is up to whoever corrupts the labels.)
     pub quirks: bool,
 }
 
@@ -58,6 +58,35 @@ impl Default for Plan {
             normalise: Normalise::default(),
             quirks: false,
         }
+    }
+}
+
+/// A [`Plan`] as a file holds it: what is missing is filled in.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct PlanFile {
+    epochs: usize,
+    batch: usize,
+    seed: u64,
+    optimiser: Optimiser,
+    schedule: Option<Schedule>,
+    augment: Augment,
+    normalise: Normalise,
+    quirks: bool,
+}
+
+impl Default for PlanFile {
+    fn default() -> Self {
+        let Plan { epochs, batch, seed, optimiser, augment, normalise, quirks, .. } = Plan::default();
+        Self { epochs, batch, seed, optimiser, schedule: None, augment, normalise, quirks }
+    }
+}
+
+impl From<PlanFile> for Plan {
+    fn from(file: PlanFile) -> Self {
+        let PlanFile { epochs, batch, seed, optimiser, schedule, augment, normalise, quirks } = file;
+        let schedule = schedule.unwrap_or_else(|| Schedule::usual(&optimiser, epochs));
+        Self { epochs, batch, seed, optimiser, schedule, augment, normalise, quirks }
     }
 }
 
@@ -99,6 +128,14 @@ mod tests {
         assert_eq!(plan.learning_rate(0), 0.1);
         let error = serde_json::from_str::<Plan>(r#"{"epoch": 3}"#).unwrap_err().to_string();
         assert!(error.contains("`epoch`") && error.contains("`epochs`"), "{error}");
+    }
+
+    #[test]
+    fn sgd_does_not_inherit_the_schedule_of_adam() {
+        let read = |text: &str| serde_json::from_str::<Plan>(text).unwrap().schedule.to_string();
+        assert_eq!(read(r#"{"epochs": 120, "optimiser": {"sgd": {}}}"#), "step:40-80:0.1");
+        assert_eq!(read(r#"{"optimiser": {"sgd": {}}, "schedule": "cosine"}"#), "cosine");
+        assert_eq!(read(r#"{"epochs": 120}"#), "co-teaching:0.4");
     }
 
     #[test]

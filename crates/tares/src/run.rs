@@ -163,7 +163,19 @@ impl<'a, N: Classifier> Run<'a, N> {
 
     /// One update of one network along the gradient of `loss`, a single number.
     pub fn step<M: Module>(&mut self, learner: Learner<M>, loss: Tensor<1>, name: &str) -> Result<Learner<M>> {
-        self.objective(&loss, name)?;
+        self.step_that_may_starve(learner, loss, name, false)
+    }
+
+    /// The same for a loss that says itself whether it has no gradient. The update is made all the same: momentum and weight
+    /// decay move on, as in other programs.
+    pub fn step_that_may_starve<M: Module>(
+        &mut self,
+        learner: Learner<M>,
+        loss: Tensor<1>,
+        name: &str,
+        starved: bool,
+    ) -> Result<Learner<M>> {
+        self.objective(&loss, name, starved)?;
         let gradients = GradientsParams::from_grads(loss.backward(), &learner.network);
         let (lr, beta1) = self.rates();
         Ok(learner.update(gradients, lr, beta1))
@@ -177,7 +189,7 @@ impl<'a, N: Classifier> Run<'a, N> {
         loss: Tensor<1>,
         name: &str,
     ) -> Result<(Learner<N>, Learner<N>)> {
-        self.objective(&loss, name)?;
+        self.objective(&loss, name, false)?;
         let mut gradients = loss.backward();
         let one = GradientsParams::from_module(&mut gradients, &first.network);
         let two = GradientsParams::from_module(&mut gradients, &second.network);
@@ -185,7 +197,13 @@ impl<'a, N: Classifier> Run<'a, N> {
         Ok((first.update(one, lr, beta1), second.update(two, lr, beta1)))
     }
 
-    /// Counts a step without an update, because nothing of the batch was kept.
+    /// The curriculum's bound on this batch, and the sum of its ranking losses.
+    pub fn bound(&mut self, batch: &Batch, objective: f64, plain: f64) {
+        self.tally.bound(batch.len(), objective, plain);
+    }
+
+    /// Counts a step without an update, because nothing of the batch was kept: without an objective there is nothing that
+    /// momentum could go on with.
     pub fn starve(&mut self) {
         self.tally.step(0.0, true);
     }
@@ -225,12 +243,12 @@ impl<'a, N: Classifier> Run<'a, N> {
     }
 
     /// Records the objective of a step; an error if it has diverged.
-    fn objective(&mut self, loss: &Tensor<1>, name: &str) -> Result<()> {
+    fn objective(&mut self, loss: &Tensor<1>, name: &str, starved: bool) -> Result<()> {
         let value = f64::from(to_host(loss.clone())[0]);
         if value.is_nan() || value.abs() > DIVERGED {
             return Err(self.diverged(name, value));
         }
-        self.tally.step(value, value == 0.0);
+        self.tally.step(value, starved || value == 0.0);
         Ok(())
     }
 

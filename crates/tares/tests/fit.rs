@@ -227,3 +227,55 @@ fn the_quirks_of_the_original_change_the_run() {
     let accuracy = fitted.epochs[3].test_accuracy.unwrap() * 384.0;
     assert!((accuracy - accuracy.round()).abs() < 1e-9);
 }
+
+#[test]
+fn the_bound_lies_between_the_error_and_the_plain_loss_in_every_epoch() {
+    let (train, _) = small();
+    for (name, tight) in [("cl:burn-in=1", true), ("cl:c=e,burn-in=0", false)] {
+        let method: Method = name.parse().unwrap();
+        let fitted = Fit::new(&train, &method, &plan()).train_network(&mlp()).unwrap();
+        for epoch in &fitted.epochs {
+            let (bound, plain) = (epoch.bound.unwrap(), epoch.plain_bound.unwrap());
+            let wrong = 1.0 - epoch.train_accuracy;
+            // Q bounds the 0-1 loss, twice E does.
+            assert!(wrong <= bound * if tight { 1.0 } else { 2.0 } + 1e-9, "{name}: {epoch:?}");
+            assert!(bound <= plain + 1e-9, "{name}: {epoch:?}");
+        }
+    }
+    let gce = Fit::new(&train, &"gce".parse().unwrap(), &plan()).train_network(&mlp()).unwrap();
+    assert!(gce.epochs.iter().all(|epoch| epoch.bound.is_none()));
+}
+
+#[test]
+fn rog_as_published_answers_by_the_late_layers_and_is_repeatable() {
+    let (train, test) = small();
+    let method: Method = "rog:published".parse().unwrap();
+    let fit = || Fit::new(&train, &method, &plan()).train_network(&mlp()).unwrap();
+    let fitted = fit();
+    let head = fitted.head.as_ref().unwrap();
+    assert!((head.weights().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    assert!(fitted.accuracy(&test).unwrap() > 0.5, "{}", fitted.accuracy(&test).unwrap());
+    assert_eq!(fitted.probabilities(&test).unwrap(), fit().probabilities(&test).unwrap());
+    // A quarter of each small class is set aside.
+    let seen = fitted.history.times_seen().iter().filter(|&&times| times > 0).count();
+    assert!((295..=310).contains(&seen), "{seen}");
+    let mixed: Method = "rog:published,keep=0.5".parse().unwrap();
+    assert!(mixed.check().unwrap_err().to_string().contains("without other parameters than on"));
+}
+
+#[test]
+fn another_loss_may_be_trained_in_the_burn_in() {
+    let (train, _) = small();
+    let run = |name: &str| {
+        let plan = Plan { epochs: 2, ..plan() };
+        let method = name.parse::<Method>().unwrap().with_rate(0.3);
+        Fit::new(&train, &method, &plan).train_network(&mlp()).unwrap()
+    };
+    // While the burn-in lasts, the loss that follows does not matter.
+    let soft = run("npcl:burn-in=2").safetensors().unwrap();
+    assert!(soft == run("npcl:burn-in=2,train=hinge,burn-in-train=soft-hinge").safetensors().unwrap());
+    assert!(soft != run("npcl:burn-in=2,train=hinge").safetensors().unwrap());
+    // After it, it does.
+    let hard = run("npcl:burn-in=1,train=hinge,burn-in-train=soft-hinge").safetensors().unwrap();
+    assert!(hard != run("npcl:burn-in=1").safetensors().unwrap());
+}

@@ -41,6 +41,9 @@ pub struct Compare {
     /// The kinds of noise to put into the labels, separated by commas [default: none]
     #[arg(long, value_name = "KIND:RATE,...", value_delimiter = ',')]
     noise: Vec<LabelNoise>,
+    /// The seed of the noise, one for all runs [default: the seed of each run; 0 with --quirks]
+    #[arg(long, value_name = "SEED")]
+    noise_seed: Option<u64>,
     /// The methods, separated by commas, with their parameters: standard,npcl:burn-in=3,train=hinge,gce:q=0.1
     #[arg(long, value_name = "METHOD,...", required_unless_present = "spec")]
     methods: Vec<Methods>,
@@ -103,6 +106,9 @@ impl Compare {
         if rows.iter().any(|row| row.label_precision_last10.is_some()) {
             screen.line(summary::precision_table(&rows).text(screen))?;
         }
+        for sentence in report::quantity::starvation(&records) {
+            screen.note(plain(&sentence));
+        }
         let doubts = records.iter().filter_map(|run| run.manifest.rate.as_ref()?.warning.clone());
         crate::record::in_order(doubts).iter().for_each(|doubt| screen.warning(plain(doubt)));
         if let Some(note) = report::page::noisy_test_note(&records) {
@@ -126,6 +132,7 @@ impl Compare {
                 version: VERSION,
                 data: String::new(),
                 noises: vec![LabelNoise::NONE],
+                noise_seed: None,
                 seeds: vec![1],
                 noise_rate: NoiseRate::Known,
                 device: self.training.device().to_owned(),
@@ -150,6 +157,7 @@ impl Compare {
             (None, [], None) => {}
             (None, list, _) => experiment.seeds = list.to_vec(),
         }
+        experiment.noise_seed = self.noise_seed.or(experiment.noise_seed);
         if let Some(rate) = self.noise_rate {
             experiment.noise_rate = rate;
             experiment.methods.iter_mut().for_each(|row| row.noise_rate = None);

@@ -33,8 +33,9 @@ What happens to a label:
   exact-per-class:RATE  as symmetric, for exactly this fraction of every class
   instance:RATE         is changed with a probability that depends on the row itself
   matrix:FILE           is drawn from a transition matrix: a CSV file, one line per true class
-  open-set:DATA:RATE    stays, but the picture is replaced by one of other data
-  semantic:NETWORK      is predicted by a network trained on a tenth of the data")]
+  open-set:DATA:RATE    stays, but the picture is replaced by one of other data; A+B takes half from each
+  semantic:NETWORK      is predicted by a network trained on a tenth of the data; its plan can be given:
+                        semantic:vgg13:0.05:epochs=100:optimiser=sgd")]
 pub struct Corrupt {
     /// A built-in name or a path
     data: String,
@@ -65,7 +66,7 @@ impl Corrupt {
                 format!("{}: the file of true labels, which is written beside it, has the same name", file.display());
             return Err(Failure::new(problem).way_out(format!("give the data another name than {TRUTH}")));
         }
-        let noisy = self.noise.corrupt(&loaded.train, self.seed, &options)?;
+        let noisy = self.noise.corrupt(&loaded.train, self.seed, &options, "cpu")?;
         let record = self.noise.record(&noisy)?;
         create_directory(&self.out)?;
         let files = write(&loaded, &noisy, &self.out)?;

@@ -57,6 +57,7 @@ impl Demo {
             version: VERSION,
             data: "digits".to_owned(),
             noises: vec![self.noise.clone()],
+            noise_seed: None,
             seeds: vec![self.seed],
             noise_rate: NoiseRate::Known,
             device: "cpu".to_owned(),

@@ -1,15 +1,15 @@
 //! The training options, which `train`, `compare`, `audit` and `demo` share.
 
 use crate::ui::failure::Outcome;
-use clap::{Args, ValueEnum};
-use tares::optimiser::{Adam, Sgd};
-use tares::{Augment, Network, Normalise, Optimiser, Plan};
+use clap::Args;
+use tares::{Augment, Network, Normalise, Optimiser, Plan, Schedule};
+use tares_core::Error;
 
 /// Everything about training that can be typed.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Training")]
 pub struct Training {
-    /// The network: mlp, mlp:64-64, lenet, cnn9, resnet18, densenet, vgg11, ... [default: chosen from the data]
+    /// The network: mlp, mlp:64-64, lenet, cnn9, cnn9:32, resnet18, densenet, vgg13, ... [default: chosen from the data]
     #[arg(long)]
     pub network: Option<Network>,
     /// Passes over the data [default: 60]
@@ -21,44 +21,38 @@ pub struct Training {
     /// The seed of all random numbers [default: 1]
     #[arg(long)]
     pub seed: Option<u64>,
-    /// The optimiser [default: adam]
-    #[arg(long, value_enum)]
-    pub optimiser: Option<OptimiserName>,
+    /// The optimiser: adam, or sgd with momentum [default: adam]
+    #[arg(long)]
+    pub optimiser: Option<Optimiser>,
     /// The learning rate [default: 0.001 for adam, 0.1 for sgd]
     #[arg(long, value_name = "RATE")]
     pub learning_rate: Option<f64>,
-    /// Weight decay [default: 0]
+    /// Weight decay [default: 0 for adam, 0.0005 for sgd]
     #[arg(long, value_name = "DECAY")]
     pub weight_decay: Option<f64>,
-    /// How pictures are changed at random during training [default: none]
-    #[arg(long, value_enum, value_name = "KIND")]
-    pub augment: Option<AugmentName>,
-    /// Shift and scale inputs to mean 0 and standard deviation 1
+    /// Momentum of sgd [default: 0.9]
+    #[arg(long, value_name = "MOMENTUM")]
+    pub momentum: Option<f64>,
+    /// How the learning rate falls: constant, cosine, step:40-80 (a tenth at each), co-teaching:0.4 (constant for 40 % of the
+    /// epochs, then linear to 0) [default: co-teaching:0.4 for adam, steps at both thirds for sgd]
     #[arg(long)]
+    pub schedule: Option<Schedule>,
+    /// How pictures are changed at random during training: none, flip, crop-flip, crop:4, resized-crop:56+flip [default: none]
+    #[arg(long, value_name = "KIND")]
+    pub augment: Option<Augment>,
+    /// Shift and scale inputs to mean 0 and standard deviation 1
+    #[arg(long, conflicts_with = "normalise")]
     pub standardise: bool,
+    /// Subtract a mean per channel and divide by a deviation: 0.48,0.45,0.4/0.23,0.23,0.23; or none, standardise
+    #[arg(long, value_name = "MEAN/STD")]
+    pub normalise: Option<Normalise>,
+    /// The oddities of the original comparisons that change numbers: no dropout, batch-norm scales drawn from U(0, 1), partial
+    /// batches dropped in training and testing, at most 401 batches per epoch, the noise of seed 0
+    #[arg(long)]
+    pub quirks: bool,
     /// Where to train: cpu, or a device this build has (cuda, metal, vulkan, ...) [default: cpu]
     #[arg(long)]
     pub device: Option<String>,
-}
-
-/// An optimiser by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum OptimiserName {
-    /// Adam
-    Adam,
-    /// SGD with momentum 0.9
-    Sgd,
-}
-
-/// An augmentation by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AugmentName {
-    /// Not at all
-    None,
-    /// Mirrored at random
-    Flip,
-    /// Shifted by up to 4 pixels and mirrored, as usual for CIFAR
-    CropFlip,
 }
 
 impl Training {
@@ -72,8 +66,12 @@ impl Training {
             ("--optimiser", self.optimiser.is_some()),
             ("--learning-rate", self.learning_rate.is_some()),
             ("--weight-decay", self.weight_decay.is_some()),
+            ("--momentum", self.momentum.is_some()),
+            ("--schedule", self.schedule.is_some()),
             ("--augment", self.augment.is_some()),
             ("--standardise", self.standardise),
+            ("--normalise", self.normalise.is_some()),
+            ("--quirks", self.quirks),
             ("--device", self.device.is_some()),
         ];
         options.into_iter().filter(|(_, typed)| *typed).map(|(name, _)| name).collect()
@@ -103,30 +101,38 @@ impl Training {
         if let Some(seed) = self.seed {
             plan.seed = seed;
         }
-        match self.optimiser {
-            Some(OptimiserName::Adam) => plan.optimiser = Optimiser::Adam(Adam::default()),
-            Some(OptimiserName::Sgd) => plan.optimiser = Optimiser::Sgd(Sgd::default()),
-            None => {}
+        // Another optimiser brings its own numbers and schedule; the same one keeps those of the plan.
+        if let Some(optimiser) = self.optimiser.as_ref().filter(|typed| typed.name() != plan.optimiser.name()) {
+            plan.optimiser = optimiser.clone();
+            plan.schedule = Schedule::usual(optimiser, plan.epochs);
         }
         match &mut plan.optimiser {
             Optimiser::Adam(adam) => {
                 adam.lr = self.learning_rate.unwrap_or(adam.lr);
                 adam.weight_decay = self.weight_decay.unwrap_or(adam.weight_decay);
+                if let Some(momentum) = self.momentum {
+                    return Err(Error::value("momentum", "given with --optimiser sgd only", momentum).into());
+                }
             }
             Optimiser::Sgd(sgd) => {
                 sgd.lr = self.learning_rate.unwrap_or(sgd.lr);
                 sgd.weight_decay = self.weight_decay.unwrap_or(sgd.weight_decay);
+                sgd.momentum = self.momentum.unwrap_or(sgd.momentum);
             }
         }
-        match self.augment {
-            Some(AugmentName::None) => plan.augment = Augment::default(),
-            Some(AugmentName::Flip) => plan.augment = Augment { flip: true, ..Augment::default() },
-            Some(AugmentName::CropFlip) => plan.augment = Augment { pad_crop: 4, flip: true, ..Augment::default() },
-            None => {}
+        if let Some(schedule) = &self.schedule {
+            plan.schedule = schedule.clone();
+        }
+        if let Some(augment) = &self.augment {
+            plan.augment = augment.clone();
+        }
+        if let Some(normalise) = &self.normalise {
+            plan.normalise = normalise.clone();
         }
         if self.standardise {
             plan.normalise = Normalise::Standardise;
         }
+        plan.quirks |= self.quirks;
         Ok(plan.check()?)
     }
 }

@@ -50,17 +50,20 @@ pub struct Train {
     /// For experiments: make labels wrong in this way before training
     #[arg(long, value_name = "KIND:RATE")]
     noise: Option<LabelNoise>,
+    /// The seed of that noise [default: --seed; 0 with --quirks]
+    #[arg(long, value_name = "SEED")]
+    noise_seed: Option<u64>,
     /// The run directory [default: runs/DATA-METHOD]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Continue the unfinished run in --out
-    #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "spec", "overwrite", "Training", "Load", "FeatureSource"])]
+    #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "noise_seed", "spec", "overwrite", "Training", "Load", "FeatureSource"])]
     resume: bool,
     /// Delete an earlier run in --out first
     #[arg(long)]
     overwrite: bool,
     /// Take all settings from this file; training options on the command line override it
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise", "Load", "FeatureSource"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise", "noise_seed", "Load", "FeatureSource"])]
     spec: Option<PathBuf>,
     #[command(flatten)]
     training: Training,
@@ -137,6 +140,7 @@ impl Train {
             data: self.data.clone().unwrap_or_default(),
             directory: None,
             noise: self.noise.clone().unwrap_or(LabelNoise::NONE),
+            noise_seed: self.noise_seed,
             noise_rate: self.noise_rate.unwrap_or_default(),
             device: self.training.device().to_owned(),
             network: self.training.network.clone(),
@@ -258,6 +262,9 @@ fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
         }
         if let Some(precision) = result.label_precision_last10 {
             screen.line(format!("label precision  {}", percent(Some(precision))))?;
+        }
+        for sentence in report::quantity::starvation(std::slice::from_ref(record)) {
+            screen.note(plain(&sentence));
         }
         let share = result.suspects as f64 / record.manifest.data.train_rows.max(1) as f64;
         screen.line(format!(

@@ -14,6 +14,9 @@ pub struct EpochRecord {
     pub epoch: usize,
     /// Mean loss over the batches.
     pub train_loss: f64,
+    /// Accuracy on the training rows and their given labels, as seen during the epoch. (Absent in runs before 0.1.)
+    #[serde(default)]
+    pub train_accuracy: Option<f64>,
     /// Accuracy on the test rows, if there are any.
     #[serde(default)]
     pub test_accuracy: Option<f64>,
@@ -29,6 +32,18 @@ pub struct EpochRecord {
     pub label_recall: Option<f64>,
     /// The learning rate of the epoch.
     pub learning_rate: f64,
+    /// Steps made.
+    #[serde(default)]
+    pub steps: u64,
+    /// Steps without any gradient: nothing kept, or every kept sample beyond the loss's margin.
+    #[serde(default)]
+    pub starved_steps: u64,
+    /// The curriculum losses only: their objective per sample, a bound of the share of misclassified samples.
+    #[serde(default)]
+    pub bound: Option<f64>,
+    /// The curriculum losses only: the mean ranking loss of all samples (the paper's Ĵ).
+    #[serde(default)]
+    pub plain_bound: Option<f64>,
     /// Duration of the epoch, including evaluation.
     pub seconds: f64,
 }
@@ -49,8 +64,21 @@ impl EpochRecord {
             return Err(Error::value("epoch", number.to_string(), self.epoch));
         }
         fraction("kept_fraction", self.kept_fraction)?;
-        let parts = [self.test_accuracy, self.label_precision, self.label_recall];
-        parts.into_iter().flatten().try_for_each(|part| fraction("accuracy, precision or recall", part))
+        let parts = [self.train_accuracy, self.test_accuracy, self.label_precision, self.label_recall];
+        parts.into_iter().flatten().try_for_each(|part| fraction("accuracy, precision or recall", part))?;
+        if self.starved_steps > self.steps {
+            let allowed = format!("at most {}, the steps", self.steps);
+            return Err(Error::value("starved_steps", allowed, self.starved_steps));
+        }
+        match [self.bound, self.plain_bound].into_iter().flatten().find(|bound| !(0.0..f64::INFINITY).contains(bound)) {
+            Some(bound) => Err(Error::value("bound", "at least 0", bound)),
+            None => Ok(()),
+        }
+    }
+
+    /// The share of steps without gradient.
+    pub fn starved_fraction(&self) -> Option<f64> {
+        (self.steps > 0).then(|| self.starved_steps as f64 / self.steps as f64)
     }
 }
 
@@ -101,5 +129,16 @@ mod tests {
         assert!(text.ends_with("epochs.jsonl: line 2: epoch must be 2, got 3"), "{text}");
         let text = said(&EpochRecord { kept_fraction: 1e300, ..epochs[1].clone() });
         assert!(text.contains("kept_fraction must be in [0, 1]"), "{text}");
+        let text = said(&EpochRecord { starved_steps: 31, ..epochs[1].clone() });
+        assert!(text.contains("starved_steps must be at most 30, the steps, got 31"), "{text}");
+        let text = said(&EpochRecord { bound: Some(-1.0), ..epochs[1].clone() });
+        assert!(text.contains("bound must be at least 0, got -1"), "{text}");
+    }
+
+    #[test]
+    fn lines_of_runs_before_these_were_recorded_are_read() {
+        let line = r#"{"epoch":1,"train_loss":2.0,"kept":5,"kept_fraction":0.5,"learning_rate":0.001,"seconds":1.0}"#;
+        let epoch: EpochRecord = serde_json::from_str(line).unwrap();
+        assert_eq!((epoch.train_accuracy, epoch.bound, epoch.starved_fraction()), (None, None, None));
     }
 }

@@ -13,12 +13,17 @@ pub fn made_up(method: &str, noise: &str, rate: f64, seed: u64, level: f64) -> R
         .map(|epoch| EpochRecord {
             epoch,
             train_loss: short(2.0 / epoch as f64),
+            train_accuracy: Some(short(0.9 * level * (1.0 - 0.5 / epoch as f64))),
             test_accuracy: Some(short(level * (1.0 - 0.5 / epoch as f64) + 0.002 * seed as f64)),
             kept: 3823 - 100 * epoch as u64,
             kept_fraction: short(1.0 - 0.025 * epoch as f64),
             label_precision: Some(short(0.5 + 0.03 * epoch as f64)),
             label_recall: Some(0.9),
             learning_rate: 1e-3,
+            steps: 30,
+            starved_steps: 0,
+            bound: method.contains("cl").then(|| short(1.2 / epoch as f64)),
+            plain_bound: method.contains("cl").then(|| short(1.8 / epoch as f64)),
             seconds: 0.25,
         })
         .collect();

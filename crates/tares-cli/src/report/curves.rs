@@ -51,6 +51,11 @@ impl Curves {
         self.series.iter().all(|series| series.points.is_empty())
     }
 
+    /// True if every value is 0.
+    pub fn is_zero(&self) -> bool {
+        self.series.iter().flat_map(|series| &series.points).all(|(_, mean, _)| *mean == 0.0)
+    }
+
     /// As an `<svg>` element.
     ///
     /// # Errors
@@ -76,7 +81,8 @@ impl Curves {
         format!("{} over epochs. {}.", self.y_label, ends.collect::<Vec<_>>().join("; "))
     }
 
-    /// The range of the y axis: the smallest range of whole tenths that holds all curves.
+    /// The range of the y axis: the smallest range of whole tenths that holds all curves; beyond 1 only if a mean is, as a bound may
+    /// be.
     fn y_range(&self) -> (f64, f64) {
         let values = || self.series.iter().flat_map(|series| series.points.iter());
         let low = values().map(|(_, mean, std)| mean - std).fold(f64::MAX, f64::min);
@@ -86,7 +92,8 @@ impl Curves {
         }
         let (low, high) = ((low * 10.0 - 1e-9).floor() / 10.0, (high * 10.0 + 1e-9).ceil() / 10.0);
         let low = low.clamp(0.0, 0.9);
-        (low, high.clamp(low + 0.1, 1.0))
+        let most = if values().any(|(_, mean, _)| *mean > 1.0) { f64::MAX } else { 1.0 };
+        (low, high.clamp(low + 0.1, most))
     }
 }
 

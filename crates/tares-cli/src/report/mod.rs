@@ -8,6 +8,7 @@ pub mod escape;
 pub mod gallery;
 pub mod heat_map;
 pub mod page;
+pub mod quantity;
 pub mod summary;
 pub mod table;
 pub mod told_apart;
@@ -17,7 +18,7 @@ mod canvas;
 use crate::files::{create_directory, file_name, write_whole};
 use crate::record::{RunRecord, in_order};
 use crate::ui::failure::Outcome;
-use page::QUANTITIES;
+use quantity::QUANTITIES;
 use std::path::Path;
 use summary::Summary;
 
@@ -32,7 +33,7 @@ pub fn write_all(directory: &Path, title: &str, runs: &[RunRecord]) -> Outcome<V
     write("summary.csv", summary::csv(&rows)?.as_bytes())?;
     write_tables(directory, &rows)?;
     for quantity in &QUANTITIES {
-        for (noise, picture) in page::curves(runs, quantity) {
+        for (noise, picture) in quantity::curves(runs, quantity) {
             let name = format!("{}-{}", quantity.file, file_name(&noise));
             write(&format!("{name}.svg"), picture.svg(curves::Curves::WIDE)?.as_bytes())?;
             write(&format!("{name}.png"), &picture.png()?)?;
@@ -118,7 +119,7 @@ mod tests {
 
     #[test]
     fn pictures_are_as_pinned() {
-        let (_, picture) = page::curves(&runs(), &QUANTITIES[0]).remove(0);
+        let (_, picture) = quantity::curves(&runs(), &QUANTITIES[0]).remove(0);
         golden("test-accuracy.svg", &picture.svg(curves::Curves::WIDE).unwrap());
         let (_, map) = page::matrices(&runs()[0]).remove(0);
         golden("confusion.svg", &map.svg().unwrap());

@@ -1,12 +1,13 @@
 //! The report of runs: one HTML file with everything inside, made for phones, dark mode and screen readers too.
 //! [`document`] is its frame.
 
-use super::curves::{Curves, Series};
+use super::curves::Curves;
 use super::gallery;
 use super::heat_map::HeatMap;
+use super::quantity::{QUANTITIES, curves, starvation};
 use super::summary::{Summary, accuracy_table, precision_table};
 use super::table::{Cell, ReportTable};
-use crate::record::{EpochRecord, RateRecord, RunRecord, TrueAccuracyRecord, in_order};
+use crate::record::{RateRecord, RunRecord, TrueAccuracyRecord, in_order};
 use crate::ui::failure::Outcome;
 use crate::ui::terminal::plain;
 use minijinja::context;
@@ -29,6 +30,7 @@ pub fn page(title: &str, runs: &[RunRecord]) -> Outcome<String> {
             tables => tables(&rows),
             table_note => table_note(&rows),
             noisy_test => noisy_test_note(runs),
+            starved => starvation(runs),
             curve_sections => curve_sections(runs)?,
             maps => maps(runs)?,
             per_class => per_class(runs),
@@ -37,67 +39,6 @@ pub fn page(title: &str, runs: &[RunRecord]) -> Outcome<String> {
         },
     )?;
     document(title, &body, "", "")
-}
-
-/// A quantity that is drawn as a curve over epochs.
-pub struct Quantity {
-    /// The name of its picture files.
-    pub file: &'static str,
-    /// Its heading.
-    pub title: &'static str,
-    /// One sentence on how to read it.
-    pub note: &'static str,
-    /// Its value in an epoch.
-    pub value: fn(&EpochRecord) -> Option<f64>,
-}
-
-/// All such quantities, in the order of the page.
-pub const QUANTITIES: [Quantity; 3] = [
-    Quantity {
-        file: "test-accuracy",
-        title: "Test accuracy",
-        note: "The line is the mean over seeds, the shade one standard deviation.",
-        value: |epoch| epoch.test_accuracy,
-    },
-    Quantity {
-        file: "label-precision",
-        title: "Label precision",
-        note: "Of the samples that a method trained on, the fraction whose label is right.",
-        value: |epoch| epoch.label_precision,
-    },
-    Quantity {
-        file: "kept",
-        title: "Kept samples",
-        note: "The fraction of training samples that the method trained on.",
-        value: |epoch| Some(epoch.kept_fraction),
-    },
-];
-
-/// For each noise, its name and a picture with a curve per method.
-pub fn curves(runs: &[RunRecord], quantity: &Quantity) -> Vec<(String, Curves)> {
-    let noises = in_order(runs.iter().map(noise_name));
-    let picture = |noise: String| {
-        let here: Vec<&RunRecord> = runs.iter().filter(|run| noise_name(run) == noise).collect();
-        let methods = in_order(here.iter().map(|run| run.manifest.method.clone()));
-        let series = methods.into_iter().map(|method| {
-            let same = here.iter().filter(|run| run.manifest.method == method);
-            let values: Vec<Vec<Option<f64>>> =
-                same.clone().map(|run| run.epochs.iter().map(quantity.value).collect()).collect();
-            // A head has no epochs: what is drawn is the network it stands on.
-            let under_a_head = same.clone().any(|run| network_under_a_head(run).is_some());
-            let name = plain(&method);
-            Series::over(if under_a_head { format!("{name}'s network") } else { name.into_owned() }, &values)
-        });
-        let title = format!("{}, {noise}", quantity.title);
-        let curves = Curves { title, y_label: quantity.title.to_owned(), series: series.collect() };
-        (noise, curves)
-    };
-    noises.into_iter().map(picture).filter(|(_, curves)| !curves.is_empty()).collect()
-}
-
-/// The accuracy of the network itself, for a run in which a head on its features predicts (RoG).
-fn network_under_a_head(run: &RunRecord) -> Option<f64> {
-    run.manifest.result.as_ref()?.network_accuracy_last10
 }
 
 /// The noise as it was typed, `symmetric:0.5`, or "labels as given".

@@ -9,7 +9,7 @@ use crate::files::{create_directory, file_name, read_text, write_whole};
 use crate::record::RunRecord;
 use crate::report::curves::Curves;
 use crate::report::escape;
-use crate::report::page::{QUANTITIES, curves};
+use crate::report::quantity::{QUANTITIES, curves};
 use crate::ui::failure::{Failure, Outcome};
 use std::path::Path;
 

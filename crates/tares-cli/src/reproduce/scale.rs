@@ -105,6 +105,7 @@ impl Scale {
             version: VERSION,
             data: self.data(recipe).to_owned(),
             noises: self.columns(recipe)?.into_iter().map(|(_, noise)| noise).collect(),
+            noise_seed: None,
             seeds: seeds.map_or_else(|| self.seeds.clone(), |count| (1..=count).collect()),
             noise_rate: recipe.noise_rate,
             device: "cpu".to_owned(),

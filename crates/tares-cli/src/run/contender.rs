@@ -66,6 +66,10 @@ impl Contender {
             Error::value(format!("plan of {}", self.called()), allowed, error.message().replace('\n', " "))
         };
         let mut plan = plan_table(shared)?;
+        if self.plan.contains_key("optimiser") {
+            // Another optimiser brings its own schedule.
+            plan.remove("schedule");
+        }
         for (key, value) in &self.plan {
             plan.insert(key.clone(), value.clone());
         }

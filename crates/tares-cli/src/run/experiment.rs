@@ -24,6 +24,9 @@ pub struct Experiment {
     /// The kinds of noise to put into the labels.
     #[serde(default = "no_noises")]
     pub noises: Vec<LabelNoise>,
+    /// The seed of the noise, if it is not that of each run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise_seed: Option<u64>,
     /// The seeds.
     #[serde(default = "first_seed")]
     pub seeds: Vec<u64>,
@@ -62,6 +65,7 @@ impl Experiment {
                         data: self.data.clone(),
                         directory: None,
                         noise: noise.clone(),
+                        noise_seed: self.noise_seed,
                         noise_rate: row.noise_rate.unwrap_or(self.noise_rate),
                         device: self.device.clone(),
                         network: row.network.clone().or_else(|| self.network.clone()),

@@ -1,15 +1,15 @@
 //! [`LabelNoise`]: every kind of noise that the program can put into labels, written as it is typed.
 //!
 //! Kinds that need only labels are in `tares-core`. The others are here, because they need what the core may not use: a
-//! file (`matrix`, `human`), another data set (`open-set`) or a trained network (`semantic`).
+//! file (`matrix`, `human`), other data sets (`open-set`) or a trained network (`semantic`, [`Generator`]).
 
+use super::semantic_noise::Generator;
 use crate::record::NoiseRecord;
 use crate::ui::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use tares::{Fit, Method, Network, Plan};
 use tares_core::noise::NAMES;
 use tares_core::{Dataset, Error, Noise, Realised, Transition};
 use tares_data::{Builtin, HumanLabels, LoadOptions};
@@ -22,28 +22,21 @@ pub enum LabelNoise {
     Labels(Noise),
     /// `T[true][given]` from a CSV file: one line per true class.
     Matrix(PathBuf),
-    /// Some pictures are replaced by pictures of another data set; the labels stay.
+    /// Some pictures are replaced by pictures of other data sets; the labels stay.
     OpenSet {
-        /// The other data set: a name or a path.
-        other: String,
+        /// The other data sets, names or paths: `a+b` is half of each.
+        others: Vec<String>,
         /// The fraction that is replaced.
         rate: f64,
     },
     /// A network is trained on a small clean part of the data and labels the rest.
-    Semantic {
-        /// The network.
-        network: Network,
-        /// The fraction of rows it is trained on; those rows keep their labels.
-        part: f64,
-    },
+    Semantic(Generator),
     /// Labels that people gave to CIFAR-10 or CIFAR-100 (CIFAR-N).
     Human(HumanLabels),
 }
 
 /// The fraction that open-set noise replaces unless another is typed.
 const OPEN_SET_RATE: f64 = 0.4;
-/// The fraction of rows that semantic noise trains its network on unless another is typed.
-const SEMANTIC_PART: f64 = 0.1;
 
 impl LabelNoise {
     /// No noise.
@@ -55,7 +48,7 @@ impl LabelNoise {
             Self::Labels(noise) => noise.to_string().split(':').next().unwrap_or("none").to_owned(),
             Self::Matrix(_) => "matrix".to_owned(),
             Self::OpenSet { .. } => "open-set".to_owned(),
-            Self::Semantic { .. } => "semantic".to_owned(),
+            Self::Semantic(_) => "semantic".to_owned(),
             Self::Human(_) => "human".to_owned(),
         }
     }
@@ -65,23 +58,24 @@ impl LabelNoise {
         match self {
             Self::Labels(noise) => noise.rate(),
             Self::OpenSet { rate, .. } => Some(*rate),
-            Self::Matrix(_) | Self::Semantic { .. } | Self::Human(_) => None,
+            Self::Matrix(_) | Self::Semantic(_) | Self::Human(_) => None,
         }
     }
 
-    /// Puts the noise into `data`; the result also holds the true labels.
+    /// Puts the noise into `data`; the result also holds the true labels. A network that makes the labels is trained on `device`.
     ///
     /// # Errors
     /// A rate that is not allowed, a file that cannot be read, a matrix or data set that doesn't fit.
-    pub fn corrupt(&self, data: &Dataset, seed: u64, load: &LoadOptions) -> Outcome<Dataset> {
+    pub fn corrupt(&self, data: &Dataset, seed: u64, load: &LoadOptions, device: &str) -> Outcome<Dataset> {
         Ok(match self {
             Self::Labels(noise) => noise.corrupt(data, seed)?.data,
             Self::Matrix(path) => Noise::Matrix(read_matrix(path, data.classes())?).corrupt(data, seed)?.data,
-            Self::OpenSet { other, rate } => {
-                let others = tares_data::load(other, load, &mut |_| {})?.train;
-                tares_data::open_set(data, &others, *rate, seed)?
+            Self::OpenSet { others, rate } => {
+                let load = |other: &String| Ok(tares_data::load(other, load, &mut |_| {})?.train);
+                let others = others.iter().map(load).collect::<Outcome<Vec<Dataset>>>()?;
+                tares_data::open_set(data, &others.iter().collect::<Vec<_>>(), *rate, seed)?
             }
-            Self::Semantic { network, part } => semantic(data, network, *part, seed)?,
+            Self::Semantic(generator) => generator.corrupt(data, seed, device)?,
             Self::Human(which) => human(data, *which, load)?,
         })
     }
@@ -108,7 +102,7 @@ impl LabelNoise {
         let expected = match self {
             Self::Labels(noise) => noise.expected_rate(data.classes()),
             Self::OpenSet { rate, .. } => Some(*rate),
-            Self::Matrix(_) | Self::Semantic { .. } | Self::Human(_) => None,
+            Self::Matrix(_) | Self::Semantic(_) | Self::Human(_) => None,
         };
         expected.or_else(|| data.noise_rate()).unwrap_or(0.0)
     }
@@ -119,9 +113,8 @@ impl fmt::Display for LabelNoise {
         match self {
             Self::Labels(noise) => noise.fmt(f),
             Self::Matrix(path) => write!(f, "matrix:{}", path.display()),
-            Self::OpenSet { other, rate } => write!(f, "open-set:{other}:{rate}"),
-            Self::Semantic { network, part } if *part == SEMANTIC_PART => write!(f, "semantic:{network}"),
-            Self::Semantic { network, part } => write!(f, "semantic:{network}:{part}"),
+            Self::OpenSet { others, rate } => write!(f, "open-set:{}:{rate}", others.join("+")),
+            Self::Semantic(generator) => generator.fmt(f),
             Self::Human(which) => write!(f, "human:{which}"),
         }
     }
@@ -140,14 +133,15 @@ impl FromStr for LabelNoise {
             "matrix" => Ok(Self::Matrix(rest.into())),
             "open-set" if rest.is_empty() => needs("open-set:cifar-100:0.4"),
             "open-set" => {
-                let (other, rate) = last_number(rest, OPEN_SET_RATE);
-                Ok(Self::OpenSet { other: other.to_owned(), rate: fraction("rate of open-set noise", rate)? })
+                let (others, rate) = last_number(rest, OPEN_SET_RATE);
+                let others: Vec<String> = others.split('+').map(str::to_owned).collect();
+                if others.iter().any(String::is_empty) {
+                    return needs("open-set:cifar-100+tiny-imagenet:0.6");
+                }
+                Ok(Self::OpenSet { others, rate: fraction("rate of open-set noise", rate)? })
             }
             "semantic" if rest.is_empty() => needs("semantic:lenet"),
-            "semantic" => {
-                let (network, part) = last_number(rest, SEMANTIC_PART);
-                Ok(Self::Semantic { network: network.parse()?, part: fraction("clean part of semantic noise", part)? })
-            }
+            "semantic" => rest.parse().map(Self::Semantic),
             "human" if rest.is_empty() => needs("human:worst"),
             "human" => rest.parse().map(Self::Human),
             name if NAMES.contains(&name) => text.parse().map(Self::Labels),
@@ -174,12 +168,10 @@ impl From<LabelNoise> for String {
     }
 }
 
-/// Splits `name:0.4` into name and number. A last part that is not a number belongs to the name (a path, `mlp:64-64`).
+/// Splits `name:0.4` into name and number. A last part that is not a number belongs to the name (a path).
 fn last_number(text: &str, otherwise: f64) -> (&str, f64) {
-    match text.rsplit_once(':').and_then(|(name, number)| Some((name, number.parse::<f64>().ok()?))) {
-        Some((name, number)) if text.matches(':').count() > 1 || !name.ends_with("mlp") => (name, number),
-        _ => (text, otherwise),
-    }
+    let split = text.rsplit_once(':').and_then(|(name, number)| Some((name, number.parse::<f64>().ok()?)));
+    split.unwrap_or((text, otherwise))
 }
 
 fn fraction(what: &str, value: f64) -> Result<f64, Error> {
@@ -226,22 +218,6 @@ fn human(data: &Dataset, which: HumanLabels, load: &LoadOptions) -> Outcome<Data
     Ok(data.clone().with_truth(truth.to_vec())?.relabel(labelled.given().to_vec())?)
 }
 
-/// Trains a network on a clean part and labels all other rows with its predictions. They are wrong where classes look
-/// alike, as people's mistakes are.
-fn semantic(data: &Dataset, network: &Network, part: f64, seed: u64) -> Outcome<Dataset> {
-    let truth = data.truth().unwrap_or(data.given()).to_vec();
-    let clean = data.clone().relabel(truth.clone())?;
-    let (_, small) = clean.split(part, seed)?;
-    let plan = Plan { epochs: 30, seed, ..Plan::default() };
-    let generator = Fit::new(&small, &Method::Standard, &plan).train_network(network)?;
-    let mut given = generator.predictions(&clean)?;
-    let rows: std::collections::HashMap<usize, usize> = (0..data.len()).map(|row| (data.stored(row), row)).collect();
-    for row in (0..small.len()).map(|row| rows[&small.stored(row)]) {
-        given[row] = truth[row];
-    }
-    Ok(clean.with_truth(truth)?.relabel(given)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -259,9 +235,11 @@ mod tests {
             "matrix:dir/t.csv",
             "open-set:cifar-100:0.4",
             "open-set:other/x:y:0.25",
+            "open-set:cifar-100+tiny-imagenet:0.6",
             "semantic:lenet",
             "semantic:mlp:64-64:0.05",
             "human:worst",
+            "semantic:vgg13:0.05:epochs=100:optimiser=sgd:augment=crop-flip",
         ] {
             assert_eq!(text.parse::<LabelNoise>().unwrap().to_string(), text);
         }
@@ -275,6 +253,7 @@ mod tests {
         assert!(error("symmetric:1.5").contains("1.5"), "{}", error("symmetric:1.5"));
         assert!(error("matrix").contains("matrix:transition.csv"));
         assert!(error("open-set:mnist:2").contains("in (0, 1)"));
+        assert!(error("open-set:mnist+:0.2").contains("cifar-100+tiny-imagenet"));
         assert!(error("semantic:lennet").contains("lenet"));
         assert!(error("human").contains("human:worst") && error("human:wurst").contains("worst"));
     }

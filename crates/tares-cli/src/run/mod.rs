@@ -15,6 +15,7 @@ pub mod noise_rate;
 pub mod noisy_test;
 pub mod runs;
 pub mod samples;
+pub mod semantic_noise;
 pub mod spec;
 pub mod spec_file;
 pub mod train;

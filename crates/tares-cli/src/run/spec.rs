@@ -26,6 +26,9 @@ pub struct Spec {
     /// The noise to put into the labels, for experiments.
     #[serde(default = "no_noise")]
     pub noise: LabelNoise,
+    /// The seed of the noise, if it is not that of the run: one noise for all runs of a comparison.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise_seed: Option<u64>,
     /// The noise rate that the method is told.
     #[serde(default)]
     pub noise_rate: NoiseRate,
@@ -124,11 +127,18 @@ impl Spec {
     pub fn noise(&self) -> LabelNoise {
         match (self.elsewhere(), &self.noise) {
             (Some(directory), LabelNoise::Matrix(path)) => LabelNoise::Matrix(directory.join(path)),
-            (Some(directory), LabelNoise::OpenSet { other, rate }) => {
-                LabelNoise::OpenSet { other: source_in(directory, other), rate: *rate }
+            (Some(directory), LabelNoise::OpenSet { others, rate }) => {
+                let others = others.iter().map(|other| source_in(directory, other)).collect();
+                LabelNoise::OpenSet { others, rate: *rate }
             }
             (_, noise) => noise.clone(),
         }
+    }
+
+    /// The seed of the noise: as given; 0 with the quirks of the original comparisons, which drew one noise for all runs; otherwise
+    /// that of the run.
+    pub fn noise_seed(&self) -> u64 {
+        self.noise_seed.unwrap_or(if self.plan.quirks { 0 } else { self.plan.seed })
     }
 
     /// The directory that relative paths start from, unless it is the current one.
@@ -176,6 +186,15 @@ mod tests {
         for key in ["batch = 128", "test-fraction = 0.2", "device = \"cpu\"", "noise-rate = \"auto\""] {
             assert!(text.contains(key), "{key} not in\n{text}");
         }
+    }
+
+    #[test]
+    fn the_noise_has_the_seed_of_the_run_unless_given_or_quirky() {
+        let seed = |text: &str| parse::<Spec>(text).unwrap().noise_seed();
+        assert_eq!(seed(&format!("{SPEC}seed = 7\n")), 7);
+        assert_eq!(seed(&format!("{SPEC}seed = 7\nquirks = true\n")), 0);
+        let given = SPEC.replace("method", "noise-seed = 3\nmethod");
+        assert_eq!(seed(&format!("{given}seed = 7\nquirks = true\n")), 3);
     }
 
     #[test]

@@ -223,7 +223,7 @@ fn noisy(spec: &Spec, loaded: &Loaded) -> Outcome<Dataset> {
     let rows = spec.load.thinned(&loaded.train)?;
     match &spec.noise {
         noise if *noise == LabelNoise::NONE => Ok(rows),
-        _ => spec.noise().corrupt(&rows, spec.plan.seed, &spec.options()),
+        _ => spec.noise().corrupt(&rows, spec.noise_seed(), &spec.options(), &spec.device),
     }
 }
 
@@ -308,12 +308,17 @@ fn epoch_record(epoch: &Epoch) -> EpochRecord {
     EpochRecord {
         epoch: epoch.epoch + 1,
         train_loss: epoch.train_loss,
+        train_accuracy: Some(epoch.train_accuracy),
         test_accuracy: epoch.test_accuracy,
         kept: epoch.kept as u64,
         kept_fraction: epoch.kept_fraction,
         label_precision: epoch.label_precision,
         label_recall: epoch.label_recall,
         learning_rate: epoch.learning_rate,
+        steps: epoch.steps as u64,
+        starved_steps: epoch.starved_steps as u64,
+        bound: epoch.bound,
+        plain_bound: epoch.plain_bound,
         seconds: epoch.seconds,
     }
 }

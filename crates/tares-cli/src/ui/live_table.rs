@@ -198,6 +198,7 @@ mod tests {
             version: VERSION,
             data: "digits".into(),
             noises: vec!["symmetric:0.5".parse().unwrap(), "pair:0.35".parse().unwrap()],
+            noise_seed: None,
             seeds: vec![1, 2],
             noise_rate: NoiseRate::Known,
             device: "cpu".into(),

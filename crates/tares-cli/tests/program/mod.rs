@@ -17,6 +17,8 @@ pub struct Ran {
 pub fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tares"));
     command.args(arguments).env_remove("NO_COLOR").env_remove("TARES_DATA").stdin(Stdio::null());
+    // What a test makes stays out of the user's cache.
+    command.env("TARES_CACHE", concat!(env!("CARGO_TARGET_TMPDIR"), "/cache"));
     command
 }
 

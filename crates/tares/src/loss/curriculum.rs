@@ -77,6 +77,8 @@ pub struct Kept {
     pub misclassified: usize,
     /// `L_T`: the sum of the ranking losses of the T kept samples.
     pub sum: f64,
+    /// The sum of the ranking losses of all samples, kept or not: the paper's Ĵ.
+    pub total: f64,
     /// `max(L_T, C − T)`: the bound of the number of misclassified samples; in the burn-in the plain sum of ranking
     /// losses.
     pub objective: f64,
@@ -176,7 +178,16 @@ impl CurriculumLoss {
             let sum = losses.iter().sum();
             let positions = (0..losses.len() as u32).collect();
             let count = losses.len();
-            return Ok(Kept { positions, count, extra: false, misclassified, sum, objective: sum, starved: false });
+            return Ok(Kept {
+                positions,
+                count,
+                extra: false,
+                misclassified,
+                sum,
+                total: sum,
+                objective: sum,
+                starved: false,
+            });
         }
         let extra = if self.config.extra { Extra::WhenSlack } else { Extra::Never };
         let curriculum = Curriculum { threshold: self.config.threshold, extra, balanced: self.config.balanced };
@@ -187,6 +198,7 @@ impl CurriculumLoss {
             extra: chosen.extra,
             misclassified,
             sum: chosen.sum,
+            total: losses.iter().sum(),
             objective: chosen.objective,
             starved: false,
         })
@@ -269,6 +281,7 @@ impl HostBatch {
             extra: false,
             misclassified: self.margins.iter().filter(|&&margin| margin < 0.0).count(),
             sum: 0.0,
+            total: f64::NAN,
             objective: f64::NAN,
             starved: false,
         }

@@ -250,11 +250,12 @@ fn train<N: Classifier>(run: &mut Run<'_, N>, loss: &CurriculumLossConfig) -> Re
             run.see(&batch, &logits)?;
             let (loss, kept) = curriculum.forward_with(&mut selector, logits, batch.targets.clone());
             run.keep(&batch, &kept.positions);
+            run.bound(&batch, kept.objective, kept.total);
             if kept.positions.is_empty() {
                 run.starve();
                 continue;
             }
-            learner = run.step(learner, loss, &name)?;
+            learner = run.step_that_may_starve(learner, loss, &name, kept.starved)?;
         }
         run.end_epoch(&[&learner], &|_| Ok(()))?;
     }

@@ -56,10 +56,11 @@ use tares_core::Error;
 /// unknown.with_rate(0.5).check()?;
 /// # Ok::<(), tares::Error>(())
 /// ```
-#[derive(Serialize, Clone, Debug, PartialEq)]
+#[derive(Serialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// Cross-entropy on all rows: what everything is compared with.
+    #[default]
     Standard,
     /// Any other loss on all rows: with a base loss, the paper's Ĵ.
     Loss(PlainLoss),

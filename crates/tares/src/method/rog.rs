@@ -9,8 +9,12 @@
 //! and the head is the mixture `Σ_l w_l p_l(c | x)` whose weights maximise the likelihood of the likelier half of a small
 //! part of the training rows. Those rows are set aside before training: a network memorises the wrong labels of the
 //! rows it sees. Their labels are as noisy as all others.
+//!
+//! `rog:published` is the authors' own procedure instead ([`published`]).
 
 mod gaussian;
+mod pseudo_inverse;
+mod published;
 
 use super::{Method, within};
 use crate::batches::Batches;
@@ -21,6 +25,7 @@ use crate::network::Classifier;
 use crate::run::to_host;
 use burn::tensor::Device;
 use gaussian::{Discriminant, Features, Gaussian, part};
+use published::{RobustLayer, trained_weights};
 use serde::{Deserialize, Serialize};
 use tares_core::{Dataset, Error, Label, stream};
 
@@ -57,6 +62,9 @@ pub struct RogHead {
     layers: Vec<Discriminant>,
     weights: Vec<f64>,
     classes: usize,
+    /// Whether its layers are the network's late ones, as the authors choose them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    late: bool,
 }
 
 /// A [`RogHead`] as a file holds it, not yet checked.
@@ -66,12 +74,14 @@ struct StoredHead {
     layers: Vec<Discriminant>,
     weights: Vec<f64>,
     classes: usize,
+    #[serde(default)]
+    late: bool,
 }
 
 impl TryFrom<StoredHead> for RogHead {
     type Error = crate::Error;
 
-    fn try_from(StoredHead { layers, weights, classes }: StoredHead) -> Result<Self> {
+    fn try_from(StoredHead { layers, weights, classes, late }: StoredHead) -> Result<Self> {
         if classes < 2 {
             return Err(Error::value("classes of the rog head", "at least 2", classes).into());
         }
@@ -96,7 +106,7 @@ impl TryFrom<StoredHead> for RogHead {
         if let Some(weight) = weights.iter().find(|weight| !(0.0..=1.0).contains(*weight)) {
             return Err(Error::value("weight of a layer", "in [0, 1]", weight).into());
         }
-        Ok(Self { layers, weights, classes })
+        Ok(Self { layers, weights, classes, late })
     }
 }
 
@@ -114,6 +124,10 @@ impl Rog {
         if matches!(*self.on, Method::Rog(_)) {
             return Err(Error::value("method under rog", "one that trains a network", "rog").into());
         }
+        let set = Self { published: false, on: Box::default(), ..self.clone() } != Self::default();
+        if self.published && set {
+            return Err(Error::value("rog:published", "without other parameters than on", "others").into());
+        }
         within("keep of rog", "a fraction in (0, 1]", self.keep, self.keep > 0.0 && self.keep <= 1.0)?;
         within("aside of rog", "a fraction in (0, 1)", self.aside, self.aside > 0.0 && self.aside < 1.0)?;
         within("shrink of rog", "at least 0", self.shrink, self.shrink >= 0.0 && self.shrink.is_finite())?;
@@ -128,7 +142,11 @@ impl Rog {
         for mut class in members(train.given(), train.classes()) {
             draws.shuffle(&mut class);
             // At least one row of every class stays with the network.
-            let wanted = (self.aside * class.len() as f64).round() as usize;
+            let wanted = match self.published {
+                // A small class keeps most of its rows for the network.
+                true => (published::ASIDE / train.classes()).clamp(1, (class.len() / 4).max(1)),
+                false => (self.aside * class.len() as f64).round() as usize,
+            };
             class.truncate(wanted.min(class.len().saturating_sub(1)));
             rows.extend(class);
         }
@@ -157,9 +175,12 @@ impl Rog {
         aside.iter().for_each(|&row| inside[row] = false);
         let rest = train.subset(&(0..train.len()).filter(|&row| inside[row]).collect::<Vec<_>>())?;
         let aside = train.subset(aside)?;
+        if self.published {
+            return published_head(network, transform, &rest, &aside, seed, device);
+        }
         let classes = train.classes();
         let mut layers = Vec::new();
-        for (layer, features) in layer_features(network, transform, &rest, device)?.into_iter().enumerate() {
+        for (layer, features) in layer_features(network, transform, &rest, false, device)?.into_iter().enumerate() {
             let mut draws = stream(seed, &format!("rog/{layer}"));
             let mut kept: Vec<Vec<usize>> = members(rest.given(), classes);
             kept.iter_mut().for_each(|rows| {
@@ -173,11 +194,47 @@ impl Rog {
             }
             layers.push(gaussian.discriminant(&rest.class_counts()));
         }
-        let mut head = RogHead { weights: vec![1.0; layers.len()], layers, classes };
+        let mut head = RogHead { weights: vec![1.0; layers.len()], layers, classes, late: false };
         let likelihoods = head.layer_likelihoods(network, transform, &aside, device)?;
         head.weights = mixture_weights(&likelier_half(likelihoods, head.layers.len()), head.layers.len());
         Ok(head)
     }
+}
+
+/// The head by the authors' procedure.
+fn published_head<N: Classifier>(
+    network: &N,
+    transform: &InputTransform,
+    train: &Dataset,
+    aside: &Dataset,
+    seed: u64,
+    device: &Device,
+) -> Result<RogHead> {
+    let members = members(train.given(), train.classes());
+    let features = layer_features(network, transform, train, true, device)?;
+    let fit = |(layer, features): (usize, &Features)| {
+        RobustLayer::fit(features, &members, &mut stream(seed, &format!("rog/{layer}")))
+    };
+    let fitted: Vec<RobustLayer> = features.iter().enumerate().map(fit).collect();
+    let layers: Vec<Discriminant> = fitted.iter().map(RobustLayer::discriminant).collect();
+    let count = layers.len();
+    let features = layer_features(network, transform, aside, true, device)?;
+    // The likelier half, by the last layer.
+    let (last, last_features) = (&fitted[count - 1], &features[count - 1]);
+    let mut rows: Vec<(f64, usize)> = aside
+        .given()
+        .iter()
+        .enumerate()
+        .map(|(row, &label)| (last.distance_from(last_features.row(row), label), row))
+        .collect();
+    rows.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    rows.truncate(rows.len() / 2);
+    let likelihood =
+        |row: usize, layer: usize| layers[layer].probabilities(features[layer].row(row))[aside.given()[row] as usize];
+    let likelihoods: Vec<f64> =
+        rows.iter().flat_map(|&(_, row)| (0..count).map(|layer| likelihood(row, layer)).collect::<Vec<_>>()).collect();
+    let weights = trained_weights(&likelihoods, count, &mut stream(seed, "rog/weights"));
+    Ok(RogHead { layers, weights, classes: train.classes(), late: true })
 }
 
 impl RogHead {
@@ -202,7 +259,7 @@ impl RogHead {
         data: &Dataset,
         device: &Device,
     ) -> Result<Vec<f32>> {
-        let features = layer_features(network, transform, data, device)?;
+        let features = layer_features(network, transform, data, self.late, device)?;
         if features.len() != self.layers.len() {
             return Err(Error::length("hidden layers for this head", self.layers.len(), features.len()).into());
         }
@@ -229,7 +286,7 @@ impl RogHead {
         data: &Dataset,
         device: &Device,
     ) -> Result<Vec<f64>> {
-        let features = layer_features(network, transform, data, device)?;
+        let features = layer_features(network, transform, data, self.late, device)?;
         let mut out = vec![0.0; data.len() * self.layers.len()];
         for (position, (layer, features)) in self.layers.iter().zip(&features).enumerate() {
             for (row, x) in features.rows().enumerate() {
@@ -244,12 +301,16 @@ fn layer_features<N: Classifier>(
     network: &N,
     transform: &InputTransform,
     data: &Dataset,
+    late: bool,
     device: &Device,
 ) -> Result<Vec<Features>> {
     transform.check(data)?;
     let mut all: Vec<Features> = Vec::new();
     for batch in Batches::in_order(data, transform, evaluate::batch_size(transform), device) {
-        let (layers, _) = network.features(batch.inputs);
+        let layers = match late {
+            true => network.late_features(batch.inputs),
+            false => network.features(batch.inputs).0,
+        };
         if layers.is_empty() {
             return Err(Error::value("network for rog", "one with hidden features", "one without").into());
         }

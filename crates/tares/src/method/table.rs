@@ -1,33 +1,12 @@
 //! [`Method`] in files: its text (`"npcl:rate=0.3"`), or a table with its name and parameters.
 
 use super::*;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error as _, MapAccess, Visitor};
+use crate::text_or_table::text_or_table;
 use serde::{Deserialize, Deserializer};
-use std::fmt;
 
 impl<'de> Deserialize<'de> for Method {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        deserializer.deserialize_any(TextOrTable)
-    }
-}
-
-/// Reads `"npcl:0.3"` as well as `{"npcl": {"rate": 0.3}}`.
-struct TextOrTable;
-
-impl<'de> Visitor<'de> for TextOrTable {
-    type Value = Method;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a method's name, or a table with its name and parameters")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> std::result::Result<Method, E> {
-        text.parse().map_err(E::custom)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<Method, A::Error> {
-        MethodTable::deserialize(MapAccessDeserializer::new(map)).map(Method::from).map_err(A::Error::custom)
+        text_or_table::<_, _, MethodTable>(deserializer, "a method's name, or a table with its name and parameters")
     }
 }
 

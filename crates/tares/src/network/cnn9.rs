@@ -13,6 +13,8 @@ use burn::tensor::Tensor;
 ///
 /// Each convolution has a bias and is followed by batch norm (momentum .1, epsilon 1e-5) and LeakyReLU 0.01.
 /// 4.43 M parameters; about 0.75 G multiply-adds per 32×32×3 picture.
+///
+/// With another width w, these are w, 2w, 4w, 2w and w channels: with 32 it has 1/16 of the work.
 #[derive(Module, Debug)]
 pub struct Cnn9 {
     early: Vec<ConvBlock>,
@@ -26,8 +28,12 @@ impl Cnn9 {
     /// The smallest side: two poolings leave 7, three convolutions without padding leave 1.
     pub const SMALLEST: usize = 28;
 
+    /// Channels of the first convolutions, as published.
+    pub const WIDTH: usize = 128;
+
     /// For pictures of `channels`, sides at least [`Cnn9::SMALLEST`].
-    pub fn new(channels: usize, classes: usize, weights: &mut Weights) -> Self {
+    /// The published width is [`Cnn9::WIDTH`].
+    pub fn new(channels: usize, width: usize, classes: usize, weights: &mut Weights) -> Self {
         let mut from = channels;
         let mut stage = |widths: [usize; 3], padding: usize, weights: &mut Weights| -> Vec<ConvBlock> {
             let window = Window { padding, bias: true, ..Window::SAME };
@@ -38,11 +44,11 @@ impl Cnn9 {
             widths.map(&mut block).into()
         };
         Self {
-            early: stage([128; 3], 1, weights),
-            middle: stage([256; 3], 1, weights),
-            late: stage([512, 256, 128], 0, weights),
+            early: stage([width; 3], 1, weights),
+            middle: stage([2 * width; 3], 1, weights),
+            late: stage([4 * width, 2 * width, width], 0, weights),
             dropout: ChannelDropout::new(if weights.is_original() { 0.0 } else { 0.25 }),
-            head: weights.linear(128, classes),
+            head: weights.linear(width, classes),
         }
     }
 

@@ -83,4 +83,18 @@ impl Classifier for DenseNet {
         let logits = dense(&self.head, taps[2].clone(), Activation::Identity);
         (taps.into(), logits)
     }
+
+    /// Within the last block: after its 6th and 11th layer, and at its end.
+    fn late_features(&self, input: Tensor<4>) -> Vec<Tensor<2>> {
+        let [_, mut x, _] = self.parts(input);
+        let mut taps = Vec::with_capacity(3);
+        for (number, layer) in self.blocks[2].iter().enumerate() {
+            x = layer.forward(x);
+            if number == 5 || number == 10 {
+                taps.push(global_average(x.clone()));
+            }
+        }
+        taps.push(global_average(self.last.forward(x)));
+        taps
+    }
 }

@@ -65,6 +65,12 @@ pub trait Classifier: Module {
     fn features(&self, input: Tensor<4>) -> (Vec<Tensor<2>>, Tensor<2>) {
         (Vec::new(), self.logits(input))
     }
+
+    /// The hidden features near the output that RoG's authors take; those of [`features`](Self::features) unless they chose
+    /// others for this kind of network.
+    fn late_features(&self, input: Tensor<4>) -> Vec<Tensor<2>> {
+        self.features(input).0
+    }
 }
 
 /// One of the networks of this crate; made by [`Network::init`].
@@ -99,6 +105,17 @@ impl Classifier for AnyNetwork {
             Self::ResNet(network) => network.features(input),
             Self::DenseNet(network) => network.features(input),
             Self::Vgg(network) => network.features(input),
+        }
+    }
+
+    fn late_features(&self, input: Tensor<4>) -> Vec<Tensor<2>> {
+        match self {
+            Self::Mlp(network) => network.late_features(input),
+            Self::LeNet(network) => network.late_features(input),
+            Self::Cnn9(network) => network.late_features(input),
+            Self::ResNet(network) => network.late_features(input),
+            Self::DenseNet(network) => network.late_features(input),
+            Self::Vgg(network) => network.late_features(input),
         }
     }
 }

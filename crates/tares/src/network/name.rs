@@ -31,8 +31,11 @@ pub enum Network {
     },
     /// `lenet`: LeNet-5.
     LeNet,
-    /// `cnn9`: the nine-layer network of the Co-teaching comparisons.
-    Cnn9,
+    /// `cnn9` (= `cnn9:128`): the nine-layer network of the Co-teaching comparisons; `cnn9:32` has a quarter of its channels.
+    Cnn9 {
+        /// Channels of the first convolutions.
+        width: usize,
+    },
     /// `resnet18`.
     ResNet18,
     /// `resnet34`.
@@ -46,13 +49,16 @@ pub enum Network {
     },
     /// `vgg11`, with batch norm.
     Vgg11,
+    /// `vgg13`, with batch norm.
+    Vgg13,
     /// `vgg16`, with batch norm.
     Vgg16,
 }
 
 impl Network {
     /// Names, as [`FromStr`] takes them.
-    pub const NAMES: [&'static str; 8] = ["mlp", "lenet", "cnn9", "resnet18", "resnet34", "densenet", "vgg11", "vgg16"];
+    pub const NAMES: [&'static str; 9] =
+        ["mlp", "lenet", "cnn9", "resnet18", "resnet34", "densenet", "vgg11", "vgg13", "vgg16"];
 
     /// One small network for a data shape that trains quickly without a GPU: `mlp` for flat data and pictures below
     /// 12 pixels, `lenet` for larger ones.
@@ -88,9 +94,9 @@ impl Network {
         Ok(match self {
             Self::Mlp { widths } => AnyNetwork::Mlp(Mlp::new(shape.size(), widths, classes, weights)),
             Self::LeNet => AnyNetwork::LeNet(LeNet::new(self.picture(shape, LeNet::SMALLEST)?, classes, weights)),
-            Self::Cnn9 => {
+            Self::Cnn9 { width } => {
                 let [channels, ..] = self.picture(shape, Cnn9::SMALLEST)?;
-                AnyNetwork::Cnn9(Cnn9::new(channels, classes, weights))
+                AnyNetwork::Cnn9(Cnn9::new(channels, *width, classes, weights))
             }
             Self::ResNet18 | Self::ResNet34 => {
                 let [channels, ..] = self.picture(shape, ResNet::SMALLEST)?;
@@ -101,9 +107,13 @@ impl Network {
                 let [channels, ..] = self.picture(shape, DenseNet::SMALLEST)?;
                 AnyNetwork::DenseNet(DenseNet::new(channels, *depth, *growth, classes, weights))
             }
-            Self::Vgg11 | Self::Vgg16 => {
+            Self::Vgg11 | Self::Vgg13 | Self::Vgg16 => {
                 let [channels, ..] = self.picture(shape, Vgg::SMALLEST)?;
-                let convolutions = if *self == Self::Vgg11 { [1, 1, 2, 2, 2] } else { [2, 2, 3, 3, 3] };
+                let convolutions = match self {
+                    Self::Vgg11 => [1, 1, 2, 2, 2],
+                    Self::Vgg13 => [2; 5],
+                    _ => [2, 2, 3, 3, 3],
+                };
                 AnyNetwork::Vgg(Vgg::new(channels, convolutions, classes, weights))
             }
         })
@@ -120,6 +130,7 @@ impl Network {
             Self::Mlp { widths } if widths.len() > MOST_LAYERS => {
                 Err(Error::value("layers of mlp", format!("at most {MOST_LAYERS}"), widths.len()))
             }
+            Self::Cnn9 { width: 0 } => Err(Error::value("cnn9 width", "at least 1", 0)),
             Self::DenseNet { depth, .. } if *depth < 10 || (depth - 4) % 6 != 0 => {
                 Err(Error::value("densenet depth", "6n + 4 with n at least 1 (22, 40, 100, ...)", depth))
             }
@@ -157,11 +168,13 @@ impl fmt::Display for Network {
                 write!(f, "mlp:{}", widths.join("-"))
             }
             Self::LeNet => f.write_str("lenet"),
-            Self::Cnn9 => f.write_str("cnn9"),
+            Self::Cnn9 { width: Cnn9::WIDTH } => f.write_str("cnn9"),
+            Self::Cnn9 { width } => write!(f, "cnn9:{width}"),
             Self::ResNet18 => f.write_str("resnet18"),
             Self::ResNet34 => f.write_str("resnet34"),
             Self::DenseNet { depth, growth } => write!(f, "densenet:{depth}-{growth}"),
             Self::Vgg11 => f.write_str("vgg11"),
+            Self::Vgg13 => f.write_str("vgg13"),
             Self::Vgg16 => f.write_str("vgg16"),
         }
     }
@@ -188,10 +201,15 @@ impl FromStr for Network {
                 }
             }
             ("lenet", None) => Self::LeNet,
-            ("cnn9", None) => Self::Cnn9,
+            ("cnn9", None) => Self::Cnn9 { width: Cnn9::WIDTH },
+            ("cnn9", Some(width)) => {
+                let allowed = "a number of channels, like cnn9:32";
+                Self::Cnn9 { width: width.parse().map_err(|_| Error::value("cnn9 width", allowed, width))? }
+            }
             ("resnet18", None) => Self::ResNet18,
             ("resnet34", None) => Self::ResNet34,
             ("vgg11", None) => Self::Vgg11,
+            ("vgg13", None) => Self::Vgg13,
             ("vgg16", None) => Self::Vgg16,
             _ => return Err(Error::unknown("network", text, &Self::NAMES)),
         };
@@ -242,7 +260,10 @@ mod tests {
         assert_eq!(count("resnet34", image(3, 32), 10), 21_282_122); // 21.28 M
         assert_eq!(count("densenet", image(3, 32), 10), 769_162); // BC-100-12: 0.77 M ("0.8 M" in the paper)
         assert_eq!(count("vgg11", image(3, 32), 10), 9_231_114); // 9.23 M
+        assert_eq!(count("vgg13", image(3, 32), 10), 9_416_010); // 9.42 M
         assert_eq!(count("vgg16", image(3, 32), 10), 14_728_266); // 14.73 M
+        assert_eq!(count("cnn9:128", image(3, 32), 10), 4_434_570);
+        assert_eq!(count("cnn9:32", image(3, 32), 10), 279_210); // a quarter of the channels, a sixteenth of the weights
         assert_eq!(count("mlp:256-256", image(1, 8), 10), 85_002);
     }
 
@@ -252,7 +273,7 @@ mod tests {
         let cases: [(&str, &[(usize, usize)]); 7] = [
             ("mlp:16", &[(1, 8), (1, 28), (3, 32), (3, 64)]),
             ("lenet", &[(1, 4), (1, 8), (1, 11), (1, 12), (1, 28), (3, 32), (3, 56), (3, 64)]),
-            ("cnn9", &[(1, 28), (3, 32)]),
+            ("cnn9:16", &[(1, 28), (3, 32)]),
             ("resnet18", &[(1, 8), (3, 32)]),
             ("densenet:10-4", &[(1, 4), (1, 8), (1, 28), (3, 32), (3, 56)]),
             ("densenet:22-12", &[(3, 32)]),
@@ -305,7 +326,7 @@ mod tests {
 
     #[test]
     fn names_survive_a_round_trip() {
-        let names = "mlp:256-256 mlp:8 mlp: lenet cnn9 resnet18 resnet34 densenet:40-12 vgg11 vgg16";
+        let names = "mlp:256-256 mlp:8 mlp: lenet cnn9 cnn9:32 resnet18 resnet34 densenet:40-12 vgg11 vgg13 vgg16";
         for name in names.split(' ') {
             let network: Network = name.parse().unwrap();
             assert_eq!(network.to_string(), name);
@@ -313,8 +334,18 @@ mod tests {
             assert_eq!(text, format!("\"{name}\""));
             assert_eq!(serde_json::from_str::<Network>(&text).unwrap(), network);
         }
-        for bad in ["mlp:0", "mlp:a", "mlp:3-", "lenet:3", "densenet:41-12", "densenet:100", "densenet:4-12", "resnet"]
-        {
+        for bad in [
+            "mlp:0",
+            "mlp:a",
+            "mlp:3-",
+            "lenet:3",
+            "cnn9:0",
+            "cnn9:wide",
+            "densenet:41-12",
+            "densenet:100",
+            "densenet:4-12",
+            "resnet",
+        ] {
             assert!(bad.parse::<Network>().is_err(), "{bad}");
         }
         let near = "resnet81".parse::<Network>().unwrap_err().to_string();

@@ -83,4 +83,16 @@ impl Classifier for ResNet {
         let logits = dense(&self.head, taps[taps.len() - 1].clone(), Activation::Identity);
         (taps, logits)
     }
+
+    /// After every block of the last stage.
+    fn late_features(&self, input: Tensor<4>) -> Vec<Tensor<2>> {
+        let earlier = self.stages[..self.stages.len() - 1].iter().flatten();
+        let mut x = earlier.fold(self.stem.forward(input), |x, block| block.forward(x));
+        let last = self.stages[self.stages.len() - 1].iter();
+        last.map(|block| {
+            x = block.forward(x.clone());
+            global_average(x.clone())
+        })
+        .collect()
+    }
 }

@@ -17,6 +17,7 @@ impl Network {
             let name = match self {
                 Self::Mlp { .. } => "mlp",
                 Self::DenseNet { .. } => "densenet",
+                Self::Cnn9 { .. } => "cnn9",
                 _ => &self.to_string(),
             };
             let got = format!("about {size:.1e}");
@@ -45,7 +46,10 @@ impl Network {
                 let side = |side: f64| (side / 4.0 - 2.0).max(1.0); // after two poolings and a 5×5 window
                 150.0 * channels + 1920.0 * side(height) * side(width) + 85.0 * classes + 12_700.0
             }
-            Self::Cnn9 => 1152.0 * channels + 128.0 * classes + 4.4e6,
+            Self::Cnn9 { width } => {
+                let width = *width as f64;
+                9.0 * width * channels + width * classes + 270.0 * width * width + 46.0 * width
+            }
             Self::ResNet18 => 576.0 * channels + 512.0 * classes + 11.2e6,
             Self::ResNet34 => 576.0 * channels + 512.0 * classes + 21.3e6,
             Self::DenseNet { depth, growth } => {
@@ -64,6 +68,7 @@ impl Network {
                 sum + width * classes
             }
             Self::Vgg11 => 576.0 * channels + 512.0 * classes + 9.2e6,
+            Self::Vgg13 => 576.0 * channels + 512.0 * classes + 9.4e6,
             Self::Vgg16 => 576.0 * channels + 512.0 * classes + 14.7e6,
         }
     }
@@ -81,9 +86,18 @@ mod tests {
 
     #[test]
     fn the_size_is_known_before_a_network_is_made() {
-        for name in
-            ["mlp:", "mlp:256-256", "lenet", "cnn9", "resnet18", "resnet34", "densenet", "densenet:40-24", "vgg11"]
-        {
+        for name in [
+            "mlp:",
+            "mlp:256-256",
+            "lenet",
+            "cnn9",
+            "cnn9:8",
+            "resnet18",
+            "densenet",
+            "densenet:40-24",
+            "vgg11",
+            "vgg13",
+        ] {
             for (shape, classes) in [(image(3, 32), 10), (image(1, 40), 100)] {
                 let named: Network = name.parse().unwrap();
                 let (made, size) = (
@@ -98,7 +112,7 @@ mod tests {
     #[test]
     fn a_network_that_would_take_all_memory_is_refused() {
         let largest = usize::MAX;
-        let huge = [format!("mlp:{largest}"), format!("mlp:{largest}-{largest}"), "mlp:20000-20000".into()];
+        let huge = [format!("mlp:{largest}"), format!("mlp:{largest}-{largest}"), "cnn9:5000".into()];
         let dense = [format!("densenet:10-{largest}"), "densenet:1000-500".into(), "densenet:6000004-12".into()];
         let deep = ["1"; 1001].join("-");
         for name in huge.iter().chain(&dense).chain([&format!("mlp:{deep}")]) {

@@ -10,7 +10,7 @@ use burn::tensor::Tensor;
 /// Five stages of [conv 3×3 with bias → batch norm → ReLU], each ended by a pooling → global average → dense K.
 ///
 /// VGG-11 has 1, 1, 2, 2, 2 convolutions of 64, 128, 256, 512, 512 channels (9.23 M parameters for 3 channels and
-/// K = 10), VGG-16 has 2, 2, 3, 3, 3 (14.73 M).
+/// K = 10), VGG-13 has 2, 2, 2, 2, 2 (9.42 M), VGG-16 has 2, 2, 3, 3, 3 (14.73 M).
 #[derive(Module, Debug)]
 pub struct Vgg {
     stages: Vec<Vec<ConvBlock>>,

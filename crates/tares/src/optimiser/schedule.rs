@@ -1,20 +1,27 @@
 //! How the learning rate and the forget rate move over the epochs: pure functions of the epoch.
 
 use crate::error::Result;
-use serde::{Deserialize, Serialize};
+use crate::optimiser::Optimiser;
+use crate::text_or_table::text_or_table;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
+use std::str::FromStr;
 use tares_core::Error;
 
 /// The learning rate over the epochs, as a factor of the optimiser's own; epochs count from 0.
 ///
+/// As text `constant`, `cosine`, `co-teaching:0.4`, `step:40-80:0.1`; in files that text or a table.
+///
 /// ```
 /// use tares::Schedule;
-/// let schedule = Schedule::CoTeaching { hold: 0.4 };
+/// let schedule: Schedule = "co-teaching:0.4".parse()?;
 /// assert_eq!(schedule.factor(79, 200), 1.0);
 /// assert_eq!(schedule.factor(140, 200), 0.5);
 /// assert_eq!((schedule.beta1(79, 200, 0.9), schedule.beta1(80, 200, 0.9)), (0.9, 0.1));
+/// # Ok::<(), tares::Error>(())
 /// ```
-#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Serialize, Clone, Debug, PartialEq)]
+#[serde(into = "String")]
 pub enum Schedule {
     /// Never changes.
     Constant,
@@ -41,7 +48,24 @@ impl Default for Schedule {
     }
 }
 
+/// The names, as they are written.
+const NAMES: [&str; 4] = ["constant", "co-teaching", "step", "cosine"];
+
 impl Schedule {
+    /// What is usual with an optimiser, unless a plan says otherwise. Adam: that of the Co-teaching comparisons. SGD: a tenth after
+    /// a third and after two thirds of the epochs, as RoG's authors train on CIFAR-10.
+    pub fn usual(optimiser: &Optimiser, epochs: usize) -> Self {
+        match optimiser {
+            Optimiser::Adam(_) => Self::default(),
+            Optimiser::Sgd(_) => {
+                let mut at: Vec<usize> = [1, 2].map(|third| (third * epochs + 1) / 3).into();
+                at.dedup();
+                at.retain(|&epoch| epoch > 0 && epoch < epochs);
+                Self::Step { at, factor: 0.1 }
+            }
+        }
+    }
+
     /// What the learning rate is multiplied by in `epoch` of `epochs`.
     pub fn factor(&self, epoch: usize, epochs: usize) -> f64 {
         match self {
@@ -76,6 +100,85 @@ impl Schedule {
                 Err(Error::value("schedule's factor", "in (0, 1]", factor).into())
             }
             _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Constant => f.write_str("constant"),
+            Self::Cosine => f.write_str("cosine"),
+            Self::CoTeaching { hold } => write!(f, "co-teaching:{hold}"),
+            Self::Step { at, factor } => {
+                let at: Vec<String> = at.iter().map(usize::to_string).collect();
+                write!(f, "step:{}:{factor}", at.join("-"))
+            }
+        }
+    }
+}
+
+impl FromStr for Schedule {
+    type Err = crate::error::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let (name, numbers) = match text.trim().split_once(':') {
+            Some((name, numbers)) => (name, Some(numbers)),
+            None => (text.trim(), None),
+        };
+        let wrong = |allowed: &str| Error::value("schedule", allowed, text);
+        let schedule = match (name, numbers) {
+            ("constant", None) => Self::Constant,
+            ("cosine", None) => Self::Cosine,
+            ("co-teaching", None) => Self::default(),
+            ("co-teaching", Some(hold)) => {
+                Self::CoTeaching { hold: hold.parse().map_err(|_| wrong("written as in co-teaching:0.4"))? }
+            }
+            ("step", Some(numbers)) => {
+                let wrong = || wrong("written as in step:40-80, or step:40-80:0.1 with the factor");
+                let (at, factor) = match numbers.split_once(':') {
+                    Some((at, factor)) => (at, factor.parse().map_err(|_| wrong())?),
+                    None => (numbers, 0.1),
+                };
+                // No epoch at all is a schedule too: that of a short run.
+                let at = at.split('-').filter(|_| !at.is_empty()).map(|epoch| epoch.parse().map_err(|_| wrong()));
+                Self::Step { at: at.collect::<std::result::Result<_, Error>>()?, factor }
+            }
+            ("step", None) => return Err(wrong("written as in step:40-80").into()),
+            ("constant" | "cosine", Some(_)) => return Err(wrong("written without numbers").into()),
+            _ => return Err(Error::unknown("schedule", name, &NAMES).into()),
+        };
+        schedule.check()?;
+        Ok(schedule)
+    }
+}
+
+impl From<Schedule> for String {
+    fn from(schedule: Schedule) -> Self {
+        schedule.to_string()
+    }
+}
+
+impl<'de> Deserialize<'de> for Schedule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let expected = "a schedule such as \"co-teaching:0.4\", or a table with its name and numbers";
+        text_or_table::<_, _, ScheduleTable>(deserializer, expected)
+    }
+}
+
+/// A [`Schedule`] as a table.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+enum ScheduleTable {
+    CoTeaching { hold: f64 },
+    Step { at: Vec<usize>, factor: f64 },
+}
+
+impl From<ScheduleTable> for Schedule {
+    fn from(table: ScheduleTable) -> Self {
+        match table {
+            ScheduleTable::CoTeaching { hold } => Self::CoTeaching { hold },
+            ScheduleTable::Step { at, factor } => Self::Step { at, factor },
         }
     }
 }
@@ -130,6 +233,34 @@ mod tests {
         let factors = [39, 40, 79, 80].map(|epoch| schedule.factor(epoch, 120));
         assert_eq!(factors, [1.0, 0.1, 0.1, 0.1f64.powi(2)]);
         assert_eq!(schedule.beta1(100, 120, 0.9), 0.9);
+    }
+
+    #[test]
+    fn schedules_survive_their_text_and_files_take_tables_too() {
+        for text in ["constant", "cosine", "co-teaching:0.5", "step:40-80:0.1", "step:7:0.25", "step::0.1"] {
+            let schedule: Schedule = text.parse().unwrap();
+            assert_eq!(schedule.to_string(), text);
+            let file = serde_json::to_string(&schedule).unwrap();
+            assert_eq!(serde_json::from_str::<Schedule>(&file).unwrap(), schedule, "{file}");
+        }
+        let read = |text: &str| serde_json::from_str::<Schedule>(text).unwrap();
+        assert_eq!(read(r#"{"co-teaching": {"hold": 0.5}}"#), "co-teaching:0.5".parse().unwrap());
+        assert_eq!(read(r#"{"step": {"at": [40, 80], "factor": 0.1}}"#), "step:40-80".parse().unwrap());
+        let say = |text: &str| text.parse::<Schedule>().unwrap_err().to_string();
+        assert!(say("cosin").contains("did you mean cosine?"), "{}", say("cosin"));
+        for bad in ["step", "step:a", "step:4:x", "step:4:2", "co-teaching:2", "co-teaching:", "cosine:3", ""] {
+            assert!(bad.parse::<Schedule>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sgd_steps_down_at_its_thirds_and_adam_is_held_then_falls() {
+        let sgd = |epochs| Schedule::usual(&Optimiser::Sgd(Default::default()), epochs).to_string();
+        assert_eq!(
+            [120, 60, 3, 2, 1].map(sgd),
+            ["step:40-80:0.1", "step:20-40:0.1", "step:1-2:0.1", "step:1:0.1", "step::0.1"]
+        );
+        assert_eq!(Schedule::usual(&Optimiser::default(), 60), Schedule::default());
     }
 
     #[test]

@@ -3,3 +3,4 @@
 pub mod checkpoint;
 pub(crate) mod identity;
 pub mod safetensors;
+pub(crate) mod text_or_table;

@@ -1,8 +1,7 @@
 use super::*;
 use burn::config::Config;
 use burn::tensor::Device;
-use tares_core::Threshold;
-use tares_core::stream;
+use tares_core::{Threshold, stream};
 
 /// The golden vector of the method (K = 3).
 const LOGITS: [[f32; 3]; 8] = [

@@ -1,0 +1,127 @@
+//! What is drawn over epochs: a picture per quantity and noise, a curve per method.
+
+use super::curves::{Curves, Series};
+use super::page::noise_name;
+use crate::record::{EpochRecord, RunRecord, in_order};
+use crate::ui::terminal::plain;
+
+/// A quantity that is drawn as a curve over epochs.
+pub struct Quantity {
+    /// The name of its picture files.
+    pub file: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+    /// One sentence on how to read it.
+    pub note: &'static str,
+    /// Its value in an epoch.
+    pub value: fn(&EpochRecord) -> Option<f64>,
+}
+
+/// All such quantities, in the order of the page.
+pub const QUANTITIES: [Quantity; 6] = [
+    Quantity {
+        file: "test-accuracy",
+        title: "Test accuracy",
+        note: "The line is the mean over seeds, the shade one standard deviation.",
+        value: |epoch| epoch.test_accuracy,
+    },
+    Quantity {
+        file: "label-precision",
+        title: "Label precision",
+        note: "Of the samples that a method trained on, the fraction whose label is right.",
+        value: |epoch| epoch.label_precision,
+    },
+    Quantity {
+        file: "kept",
+        title: "Kept samples",
+        note: "The fraction of training samples that the method trained on.",
+        value: |epoch| Some(epoch.kept_fraction),
+    },
+    Quantity {
+        file: "train-accuracy",
+        title: "Training accuracy",
+        note: "On the labels as given, wrong ones included: a network that reaches 100 % has memorised them.",
+        value: |epoch| epoch.train_accuracy,
+    },
+    Quantity {
+        file: "bound",
+        title: "Value of the bound",
+        note: "The objective of the curriculum losses per sample. It is never below the share of misclassified samples among those that \
+               are not pruned. While nothing is selected yet, it is the mean of the base loss.",
+        value: |epoch| epoch.bound,
+    },
+    Quantity {
+        file: "starved",
+        title: "Steps without gradient",
+        note: "Nothing was kept, or every kept sample lay beyond the margin of the loss: nothing was learnt in these steps.",
+        value: EpochRecord::starved_fraction,
+    },
+];
+
+/// One sentence per method and noise whose runs starved, in the order of the runs.
+pub fn starvation(runs: &[RunRecord]) -> Vec<String> {
+    let sentence = |(method, noise): (String, String)| {
+        let same = runs.iter().filter(|run| run.manifest.method == method && noise_name(run) == noise);
+        let epochs = || same.clone().flat_map(|run| &run.epochs);
+        let starved: u64 = epochs().map(|epoch| epoch.starved_steps).sum();
+        let steps: u64 = epochs().map(|epoch| epoch.steps).sum();
+        let why = "nothing was kept, or every kept sample lay beyond the margin";
+        (starved > 0).then(|| format!("{method}, {noise}: {starved} of {steps} steps had no gradient ({why})."))
+    };
+    let names = runs.iter().map(|run| (run.manifest.method.clone(), noise_name(run)));
+    in_order(names).into_iter().filter_map(sentence).collect()
+}
+
+/// For each noise, its name and a picture with a curve per method.
+pub fn curves(runs: &[RunRecord], quantity: &Quantity) -> Vec<(String, Curves)> {
+    let noises = in_order(runs.iter().map(noise_name));
+    let picture = |noise: String| {
+        let here: Vec<&RunRecord> = runs.iter().filter(|run| noise_name(run) == noise).collect();
+        let methods = in_order(here.iter().map(|run| run.manifest.method.clone()));
+        let series = methods.into_iter().map(|method| {
+            let same = here.iter().filter(|run| run.manifest.method == method);
+            let values: Vec<Vec<Option<f64>>> =
+                same.clone().map(|run| run.epochs.iter().map(quantity.value).collect()).collect();
+            // A head has no epochs: what is drawn is the network it stands on.
+            let under_a_head = same.clone().any(|run| network_under_a_head(run).is_some());
+            let name = plain(&method);
+            Series::over(if under_a_head { format!("{name}'s network") } else { name.into_owned() }, &values)
+        });
+        let title = format!("{}, {noise}", quantity.title);
+        let curves = Curves { title, y_label: quantity.title.to_owned(), series: series.collect() };
+        (noise, curves)
+    };
+    // A picture of zeros only (no step starved) says nothing.
+    noises.into_iter().map(picture).filter(|(_, curves)| !curves.is_empty() && !curves.is_zero()).collect()
+}
+
+/// The accuracy of the network itself, for a run in which a head on its features predicts (RoG).
+fn network_under_a_head(run: &RunRecord) -> Option<f64> {
+    run.manifest.result.as_ref()?.network_accuracy_last10
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::made_up::made_up;
+
+    #[test]
+    fn a_run_that_starved_says_so_and_one_that_did_not_is_silent() {
+        let mut runs = vec![made_up("npcl", "pair", 0.2, 1, 0.9), made_up("gce", "pair", 0.2, 1, 0.9)];
+        let starved = QUANTITIES.iter().find(|quantity| quantity.file == "starved").unwrap();
+        assert!(starvation(&runs).is_empty() && curves(&runs, starved).is_empty());
+        runs[0].epochs[3].starved_steps = 12;
+        let said = starvation(&runs);
+        assert_eq!(said.len(), 1);
+        assert!(said[0].starts_with("npcl, pair:0.2: 12 of 360 steps had no gradient"), "{said:?}");
+        let (_, picture) = curves(&runs, starved).remove(0);
+        assert_eq!(picture.series[0].points[3], (4.0, 0.4, 0.0));
+    }
+
+    #[test]
+    fn only_curriculum_losses_have_a_bound() {
+        let bound = QUANTITIES.iter().find(|quantity| quantity.file == "bound").unwrap();
+        assert!(curves(&[made_up("gce", "pair", 0.2, 1, 0.9)], bound).is_empty());
+        assert_eq!(curves(&[made_up("npcl", "pair", 0.2, 1, 0.9)], bound).len(), 1);
+    }
+}
