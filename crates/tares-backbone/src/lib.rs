@@ -24,3 +24,8 @@ pub use layer::FeatureLayer;
 pub use network::OnnxNetwork;
 pub use preprocess::{BackboneOptions, DEFAULT_SIDE, IMAGENET_MEAN, IMAGENET_STD};
 pub use remembered::{PictureNetwork, Remembered};
+
+/// The README's example, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -42,7 +42,7 @@ pub(super) fn matmul(inputs: &Inputs<'_>) -> OpResult {
 }
 
 fn split(shape: &[usize]) -> Option<(&[usize; 2], &[usize])> {
-    let (outer, last) = shape.split_last_chunk::<2>().map(|(outer, last)| (outer, last))?;
+    let (outer, last) = shape.split_last_chunk::<2>()?;
     Some((last, outer))
 }
 

@@ -82,7 +82,7 @@ pub(super) fn binary(node: &Node, inputs: &Inputs<'_>) -> OpResult {
             "Min" => |a, b| Some(a.min(b)),
             other => return Err(format!("is not run on integers: {other}")),
         };
-        let (shape, values) = paired(a, b, left, right, |a, b| of(a, b))?;
+        let (shape, values) = paired(a, b, left, right, of)?;
         let values = values.into_iter().collect::<Option<Vec<i64>>>().ok_or("overflows, or divides by 0")?;
         return one(Tensor::integers(shape, values));
     }

@@ -56,7 +56,7 @@ pub(super) fn global_average(inputs: &Inputs<'_>) -> OpResult {
         return Err(format!("needs planes, got {:?}", input.shape));
     }
     let plane: usize = input.shape[2..].iter().product();
-    let means = input.as_floats()?.chunks_exact(plane.max(1)).map(|plane| mean(plane)).collect();
+    let means = input.as_floats()?.chunks_exact(plane.max(1)).map(mean).collect();
     let mut shape = input.shape.clone();
     shape[2..].fill(1);
     one(Tensor::floats(shape, means))
