@@ -10,6 +10,7 @@ pub mod command;
 pub mod files;
 pub mod json;
 pub mod judges;
+pub mod learner;
 pub mod record;
 pub mod report;
 pub mod reproduce;

@@ -76,7 +76,7 @@ fn tiny(method: &str, noise: &str) -> Tiny {
     );
     let spec: Spec = spec_file::parse(&text).unwrap();
     let loaded = tares_data::load(&spec.source(), &spec.options(), &mut |_| {}).unwrap();
-    run(&spec, &loaded, &folder.path().join("run"), Start::New, &|_| {}).unwrap();
+    run(&spec, &loaded, None, &folder.path().join("run"), Start::New, &|_| {}).unwrap();
     let train = spec.noise.corrupt(&loaded.train, spec.plan.seed, &LoadOptions::default(), "cpu").unwrap();
     let told = method.parse::<Method>().unwrap().with_rate(0.25);
     let mut checkpoint = Vec::new();
@@ -119,7 +119,7 @@ fn go_on(tiny: &Tiny) {
     let Ok(spec) = spec_file::read::<Spec>(&tiny.run().join("spec.toml")) else { return };
     // A changed number of epochs is an honest wish, only too long for a test.
     if spec.check().is_ok() && spec.plan.epochs <= 4 {
-        let _ = run(&spec, &tiny.loaded, &tiny.run(), Start::Resume, &|_| {});
+        let _ = run(&spec, &tiny.loaded, None, &tiny.run(), Start::Resume, &|_| {});
     }
 }
 

@@ -52,6 +52,11 @@ impl Bayes {
         self.classes
     }
 
+    /// Numbers that were fitted.
+    pub fn parameters(&self) -> usize {
+        self.weights.len() + self.prior.len()
+    }
+
     /// N × K log-probabilities, row after row.
     ///
     /// # Errors

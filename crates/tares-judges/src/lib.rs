@@ -37,7 +37,7 @@ pub use panel::{Answer, Judge, JudgeScore, Judgement, Panel, PanelOptions, Setti
 pub use text::TextOptions;
 pub use text::counts::TextCounts;
 pub use text::features::TextFeatures;
-pub use trees::{Boosting, TreeCurriculum, TreeOptions, Trees};
+pub use trees::{Boosting, Scorer, TreeCurriculum, TreeOptions, Trees};
 
 /// The README's example, compiled and run.
 #[cfg(doctest)]

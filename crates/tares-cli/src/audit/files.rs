@@ -1,6 +1,6 @@
 //! The files that an audit writes: `suspects.csv`, `labels-suggested.csv`, `summary.json`.
 
-use crate::files::write_whole;
+use crate::files::{remove, write_whole};
 use crate::json::to_json;
 pub use crate::record::suspects::{RowNames, write_suspects};
 use crate::ui::failure::Outcome;
@@ -9,8 +9,8 @@ use serde::Serialize;
 use std::path::Path;
 use tares_core::audit::Suspect;
 use tares_core::estimate::Caution;
-use tares_core::{Label, Transition, TransitionRow};
-use tares_data::cell::cell;
+use tares_core::{Dataset, Label, Transition, TransitionRow};
+use tares_data::cell::{cell, guarded, push_line};
 use tares_data::suspects;
 use tares_judges::JudgeScore;
 
@@ -219,6 +219,25 @@ pub fn write_labels(
     let id: Option<&(dyn Fn(usize) -> String + Sync)> = if names.has_ids() { Some(&id) } else { None };
     suspects::write_labels(&directory.join("labels-suggested.csv"), &classes, given, &suggested, id)?;
     Ok("labels-suggested.csv")
+}
+
+/// Writes `labels-missing.csv`: what the rows without a label should be called. Without answers there is no such file.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_missing(directory: &Path, rows: &Dataset, answers: &[(Label, f64)]) -> Outcome<()> {
+    let path = directory.join("labels-missing.csv");
+    if answers.is_empty() {
+        return remove(&path);
+    }
+    let mut text = String::new();
+    push_line(&mut text, ["id", "suggested", "probability"]);
+    for (row, (label, probability)) in answers.iter().enumerate() {
+        let class = &rows.class_names()[*label as usize];
+        let cells = [guarded(&rows.id(row)).into_owned(), guarded(class).into_owned(), format!("{probability:.4}")];
+        push_line(&mut text, cells);
+    }
+    write_whole(&path, text.as_bytes())
 }
 
 /// Writes `summary.json`.

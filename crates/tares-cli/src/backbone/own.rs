@@ -66,7 +66,8 @@ impl OwnNetwork {
         let row = Dataset::new(pixels, shape, vec![0], ["a", "b"]).map_err(|error| error.to_string())?;
         let device = tares::device::by_name("cpu").map_err(|error| error.to_string())?;
         let network = self.network.lock().unwrap_or_else(PoisonError::into_inner);
-        evaluate::features(&*network, &self.model.inputs, &row, &device).map_err(|error| error.to_string())
+        let inputs = self.model.inputs.as_ref().ok_or("has no inputs")?;
+        evaluate::features(&*network, inputs, &row, &device).map_err(|error| error.to_string())
     }
 
     /// What was read, in a sentence.

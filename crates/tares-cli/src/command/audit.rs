@@ -1,11 +1,12 @@
 //! `tares audit`: which labels are wrong, how many, and which labels would be right.
 
 mod idle;
+mod who;
 
 use super::Exit;
 use super::apply_labels;
 use super::plan::Training;
-use crate::audit::files::{JudgeSummary, RowNames, write_labels, write_summary, write_suspects};
+use crate::audit::files::{JudgeSummary, RowNames, write_labels, write_missing, write_summary, write_suspects};
 use crate::audit::findings::Findings;
 use crate::audit::from_features::from_features;
 use crate::audit::print::{print, say_columns};
@@ -16,7 +17,6 @@ use crate::files::{create_directory, write_whole};
 use crate::judges::folds::{FOLDS, remove_folds};
 use crate::judges::inputs::text_note;
 use crate::judges::name::JudgeName;
-use crate::judges::panel::{COLUMN_FOLDS, Judges};
 use crate::record::Card;
 use crate::record::card_text::mark_words;
 use crate::report::audit_page::audit_page;
@@ -26,15 +26,12 @@ use crate::ui::judges_bar::{judges_bar, show_judge};
 use crate::ui::terminal::{Screen, plain, work_bar};
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tares::{Method, Network, Plan};
+use tares::Method;
 use tares_core::audit::{Score, Suspect, audit_ranked};
-use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatrix};
+use tares_core::estimate::{Detector, Estimate, Normalised, Probabilities, ProbabilityMatrix};
 use tares_core::{Dataset, Fingerprint, Label};
 use tares_data::probabilities::{Agreed, FileRows, ProbabilitySource, agree, in_classes, read_labels, read_truth};
 use tares_data::{LoadOptions, Reading};
-
-/// Number of folds for judges that are networks: fewer, because they take longer.
-const NETWORK_FOLDS: usize = 4;
 
 /// Find wrong labels
 ///
@@ -120,6 +117,10 @@ struct Rows {
     apply: Option<String>,
     /// One sentence for each column that was changed or left out when the data was read.
     notes: Vec<String>,
+    /// Rows without a label.
+    unlabelled: Option<Dataset>,
+    /// What their labels should be, with its probability, where somebody could say it.
+    missing: Vec<(Label, f64)>,
 }
 
 impl Audit {
@@ -146,6 +147,9 @@ impl Audit {
         let names = rows.names(report.summary.classes.len());
         let tables = || {
             write_suspects(&out.join("suspects.csv"), names, &report.suspects)?;
+            if let Some(unlabelled) = &rows.unlabelled {
+                write_missing(&out, unlabelled, &rows.missing)?;
+            }
             write_labels(&out, names, &rows.given, &report.suspects)
         };
         let page = || {
@@ -188,7 +192,17 @@ impl Audit {
             (None, Some(labels)) => {
                 let Agreed { classes, given } =
                     agree(&read_labels(labels, options.label.as_deref())?, labels, &source)?;
-                Rows { data: None, shown: None, given, truth: None, classes, apply: None, notes: Vec::new() }
+                Rows {
+                    data: None,
+                    shown: None,
+                    given,
+                    truth: None,
+                    classes,
+                    apply: None,
+                    notes: Vec::new(),
+                    unlabelled: None,
+                    missing: Vec::new(),
+                }
             }
             (None, None) => {
                 return Err(
@@ -201,11 +215,12 @@ impl Audit {
         say_columns(&columns, named.as_deref(), &rows.classes, screen);
         self.read_truth(&mut rows)?;
         let origin = path.display().to_string();
+        let keep = |_: &mut Estimate| Ok(());
         let report = match (self.normalise, file.is_narrow()) {
-            (true, true) => self.audit(&Normalised(FileRows::<f32>::of(&file)), &rows, origin, screen),
-            (true, false) => self.audit(&Normalised(FileRows::<f64>::of(&file)), &rows, origin, screen),
-            (false, true) => self.audit(&FileRows::<f32>::of(&file), &rows, origin, screen),
-            (false, false) => self.audit(&FileRows::<f64>::of(&file), &rows, origin, screen),
+            (true, true) => self.audit(&Normalised(FileRows::<f32>::of(&file)), &rows, origin, &keep, screen),
+            (true, false) => self.audit(&Normalised(FileRows::<f64>::of(&file)), &rows, origin, &keep, screen),
+            (false, true) => self.audit(&FileRows::<f32>::of(&file), &rows, origin, &keep, screen),
+            (false, false) => self.audit(&FileRows::<f64>::of(&file), &rows, origin, &keep, screen),
         };
         Ok((report.map_err(|failure| normalisable(failure, path))?, rows))
     }
@@ -233,39 +248,18 @@ impl Audit {
         bar.finish_and_clear();
         let judgement = judgement.map_err(resumable)?;
         let table = ProbabilityMatrix::new(&judgement.probs, data.classes())?;
-        let mut findings = self.audit(&table, &rows, judges.origin(), screen)?;
-        findings.summary.judges = judgement.scores.iter().map(JudgeSummary::from).collect();
-        Ok((findings, rows))
-    }
-
-    /// The judges that were typed, or those that suit the data. Options of networks add a network.
-    fn who(&self, data: &Dataset) -> Outcome<Judges> {
-        let network = self.training.network.clone().unwrap_or_else(|| Network::suggest(data.shape()));
-        let typed = self.train_method.is_some() || self.training.is_for_networks();
-        let names = match self.judges.is_empty() {
-            false if typed && !self.judges.iter().any(JudgeName::is_network) => {
-                return Err(Failure::new("options of networks were given, but no judge is a network")
-                    .way_out(format!("add one to --judges, as in --judges linear,trees,{network}")));
-            }
-            false => self.judges.clone(),
-            true => {
-                let mut names = JudgeName::portfolio(data, &network);
-                if typed && !names.iter().any(JudgeName::is_network) {
-                    names.push(JudgeName::Network(network));
-                }
-                names
-            }
+        let refine = |estimate: &mut Estimate| match self.method.unwrap_or_default() {
+            Detector::Posterior => judges.refine(estimate, &judgement, data.given()),
+            _ => Ok(()),
         };
-        let mut plan = Plan { epochs: 30, ..Plan::default() };
-        self.training.apply(&mut plan)?;
-        Ok(Judges {
-            names,
-            folds: self.folds.unwrap_or(COLUMN_FOLDS),
-            network_folds: self.folds.unwrap_or(NETWORK_FOLDS),
-            method: self.train_method.clone().map_or_else(|| "gce".parse(), Ok)?,
-            plan,
-            device: self.training.device().to_owned(),
-        })
+        let mut findings = self.audit(&table, &rows, judges.origin(), &refine, screen)?;
+        findings.summary.judges = judgement.scores.iter().map(JudgeSummary::from).collect();
+        let missing = match &rows.unlabelled {
+            Some(unlabelled) => judges.label(data, reading, &judgement, unlabelled)?,
+            None => Vec::new(),
+        };
+        rows.missing = missing;
+        Ok((findings, rows))
     }
 
     fn of_run(&self, place: &str, screen: &Screen) -> Outcome<(Findings, Rows)> {
@@ -281,7 +275,9 @@ impl Audit {
             }
         };
         let (given, truth, classes) = (history.given.clone(), history.truth.clone(), summary.classes.clone());
-        let mut rows = Rows { data, shown: None, given, truth, classes, apply: None, notes: Vec::new() };
+        let (unlabelled, missing) = (None, Vec::new());
+        let mut rows =
+            Rows { data, shown: None, given, truth, classes, apply: None, notes: Vec::new(), unlabelled, missing };
         self.read_truth(&mut rows)?;
         let mut report = Findings { summary, suspects };
         if let Some(truth) = &rows.truth {
@@ -309,6 +305,8 @@ impl Audit {
             shown: loaded.shown,
             apply: Some(apply_labels::command_line(source, &self.reading)),
             notes: loaded.found.column_notes,
+            unlabelled: loaded.unlabelled,
+            missing: Vec::new(),
         })
     }
 
@@ -327,13 +325,22 @@ impl Audit {
         Ok(())
     }
 
-    fn audit<P: Probabilities>(&self, probs: &P, rows: &Rows, origin: String, screen: &Screen) -> Outcome<Findings> {
+    /// Audits probabilities; `refine` may mend the estimate with what is known about whoever gave them.
+    fn audit<P: Probabilities>(
+        &self,
+        probs: &P,
+        rows: &Rows,
+        origin: String,
+        refine: &dyn Fn(&mut Estimate) -> Outcome<()>,
+        screen: &Screen,
+    ) -> Outcome<Findings> {
         let bars = screen.bars();
         let bar = work_bar(&bars, "auditing");
         let (method, rank) = (self.method.unwrap_or_default(), self.rank.unwrap_or_default());
         let audited = audit_ranked(probs, &rows.given, method, rank);
         bar.finish_and_clear();
-        let audited = audited?;
+        let mut audited = audited?;
+        refine(&mut audited.estimate)?;
         let names = rows.names(probs.classes());
         let mut report = Findings::of(&audited, names, method, origin);
         if let Some(truth) = &rows.truth {

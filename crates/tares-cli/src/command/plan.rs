@@ -1,17 +1,19 @@
 //! The training options, which `train`, `compare`, `audit` and `demo` share.
 
+use crate::learner::Learner;
 use crate::ui::failure::Outcome;
 use clap::Args;
-use tares::{Augment, Network, Normalise, Optimiser, Plan, Schedule};
+use tares::{Augment, Normalise, Optimiser, Plan, Schedule};
 use tares_core::Error;
 
 /// Everything about training that can be typed.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Training")]
 pub struct Training {
-    /// The network: mlp, mlp:64-64, lenet, cnn9, cnn9:32, resnet18, densenet, vgg13, ... [default: chosen from the data]
+    /// The network: mlp, mlp:64-64, lenet, cnn9, cnn9:32, resnet18, densenet, vgg13, ...; for tables also linear, trees,
+    /// panel [default: chosen from the data]
     #[arg(long)]
-    pub network: Option<Network>,
+    pub network: Option<Learner>,
     /// Passes over the data [default: 60]
     #[arg(long)]
     pub epochs: Option<usize>,

@@ -4,9 +4,11 @@ use super::Exit;
 use super::plan::Training;
 use crate::backbone::described::{load_described, say_backbone};
 use crate::backbone::options::FeatureSource;
+use crate::learner::learnt::PANEL_FILE;
+use crate::learner::{ColumnLearner, Learner};
 use crate::record::RunRecord;
 use crate::report::{self, summary::mean_of_last_words};
-use crate::run::directory::first_missing;
+use crate::run::directory::{first_missing, model_file};
 use crate::run::label_noise::LabelNoise;
 use crate::run::load::Load;
 use crate::run::noise_rate::{NoiseRate, sensitivity};
@@ -21,7 +23,9 @@ use indicatif::{MultiProgress, ProgressBar};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tares::{Method, Normalise};
+use tares_core::Shape;
 use tares_core::metric::last_epochs;
+use tares_data::Loaded;
 
 /// Train on labels that are partly wrong
 ///
@@ -84,13 +88,21 @@ impl Train {
             (_, true) => Start::Overwrite,
             _ => Start::New,
         };
-        let spec = self.asked()?;
+        self.refuse_idle_options()?;
+        let mut spec = self.asked()?;
         spec.check()?;
-        let out = self.out.unwrap_or_else(|| default_out(&spec));
         let (loaded, backbone) = load_described(&spec.source(), &spec.options(), &spec.features(), screen)?;
         if spec.features.is_none() {
             say_backbone(&loaded, screen);
         }
+        if let Some(learner) = self.default_learner(&spec, &loaded) {
+            screen.note(format!(
+                "a table is learnt by the network {learner}: a linear model and trees, blended by their scores on rows they did not \
+                 see; --network mlp trains a network"
+            ));
+            spec.network = Some(learner);
+        }
+        let out = self.out.unwrap_or_else(|| default_out(&spec));
         let found = &loaded.found;
         screen.note(format!(
             "{}: {} rows in {} classes, {}; {} test rows",
@@ -115,6 +127,25 @@ impl Train {
         crate::files::write_whole(&out.join("report.html"), page.as_bytes())?;
         print(&record, &out, screen)?;
         Ok(Exit::Fine)
+    }
+
+    /// Refuses options that the typed network would ignore.
+    fn refuse_idle_options(&self) -> Outcome<()> {
+        let Some(learner @ Learner::Columns(_)) = &self.training.network else { return Ok(()) };
+        let idle: Vec<&str> =
+            self.training.typed().into_iter().filter(|name| !["--network", "--seed"].contains(name)).collect();
+        match idle.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::new(format!("--network {learner} does not use {}", idle.join(", ")))
+                .way_out("rounds, penalties and sizes are chosen on held-out rows; leave these options out")),
+        }
+    }
+
+    /// What learns a table when nothing was typed that only networks use: a panel, if it can be trained with the method.
+    fn default_learner(&self, spec: &Spec, loaded: &Loaded) -> Option<Learner> {
+        let free = spec.network.is_none() && self.spec.is_none() && !self.resume && !self.training.is_for_networks();
+        let table = matches!(loaded.train.shape(), Shape::Flat(_)) && loaded.reading.features.is_none();
+        (free && table && ColumnLearner::Panel.takes(&spec.method)).then_some(Learner::Columns(ColumnLearner::Panel))
     }
 
     /// The settings that were typed, or those of the file that was named.
@@ -178,12 +209,13 @@ impl<'a> Shown<'a> {
     fn hear(&self, event: Event<'_>) {
         let (spec, screen) = (self.spec, self.screen);
         match event {
-            Event::Estimating(progress) => {
-                show_judge(&self.judges, "estimating the noise rate", &progress, screen);
+            Event::Judging(what, progress) => {
+                show_judge(&self.judges, what, &progress, screen);
             }
             Event::Ready { network, parameters, rate, realised, done } => {
                 self.judges.finish_and_clear();
-                screen.note(format!("network {network}, {parameters} parameters; seed {}", spec.plan.seed));
+                let size = if parameters == 0 { String::new() } else { format!(", {parameters} parameters") };
+                screen.note(format!("network {network}{size}; seed {}", spec.plan.seed));
                 if let Some(realised) = realised {
                     screen.note(format!(
                         "{:.2} % of the labels are wrong: they differ from the known truth",
@@ -210,8 +242,14 @@ impl<'a> Shown<'a> {
                 let accuracy = epoch.test_accuracy.map_or("–".to_owned(), |value| format!("{:.2} %", 100.0 * value));
                 self.bar().set_position(epoch.epoch as u64);
                 self.bar().set_message(format!("test {accuracy}   kept {:.0} %", 100.0 * epoch.kept_fraction));
-                if !screen.live && (epoch.epoch % 10 == 0 || epoch.epoch == spec.plan.epochs) {
-                    screen.note(format!("epoch {}/{}: test {accuracy}", epoch.epoch, spec.plan.epochs));
+                let epochs = spec.plan.epochs;
+                match &spec.network {
+                    Some(Learner::Columns(_)) => {}
+                    _ if screen.live => {}
+                    _ if epoch.epoch % 10 == 0 || epoch.epoch == epochs => {
+                        screen.note(format!("epoch {}/{epochs}: test {accuracy}", epoch.epoch));
+                    }
+                    _ => {}
                 }
             }
         }
@@ -250,10 +288,13 @@ fn resumable(failure: Failure, out: &Path) -> Failure {
 
 fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
     let result = record.manifest.result.as_ref();
+    let file = model_file(out);
+    let columns = file == PANEL_FILE;
     let percent = |value: Option<f64>| value.map_or("unknown".to_owned(), |value| format!("{:.2} %", 100.0 * value));
     if let Some(result) = result {
         let averaged = match result.network_accuracy_last10 {
             Some(network) => format!("its head; the network under it {}", percent(Some(network))),
+            None if columns => "the finished model".to_owned(),
             None => mean_of_last_words(last_epochs(record.epochs.len())),
         };
         screen.line(format!("test accuracy    {} ({averaged})", percent(result.test_accuracy_last10)))?;
@@ -273,12 +314,15 @@ fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
             record.manifest.data.train_rows,
             100.0 * share
         ))?;
-        screen.note(
-            "(in-sample: judged by the network that was trained on these labels; `tares audit` judges each label by \
-             models that never saw it)",
-        );
+        screen.note(match columns {
+            true => "(each label was judged by models that were not trained on it)",
+            false => {
+                "(in-sample: judged by the network that was trained on these labels; `tares audit` judges each label by \
+                 models that never saw it)"
+            }
+        });
     }
-    for (what, file) in [("model", "model.safetensors"), ("suspects", "suspects.csv"), ("report", "report.html")] {
+    for (what, file) in [("model", file), ("suspects", "suspects.csv"), ("report", "report.html")] {
         screen.line(format!("{what:<16} {}", plain(&out.join(file).display().to_string())))?;
     }
     screen.result(|| serde_json::json!({ "run": json_path(out), "manifest": record.manifest }))

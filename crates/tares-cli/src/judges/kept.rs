@@ -85,7 +85,7 @@ mod tests {
         let answer = Answer {
             judge: "trees".into(),
             log_probs: vec![-0.1, -2.3, -1.0 / 3.0, -1e-300],
-            setting: Some(Setting::Rounds(57)),
+            setting: Some(Setting::Trees { rounds: 57, leaves: 31 }),
             seconds: 1.5,
         };
         write(&path, "trees", &answer).unwrap();

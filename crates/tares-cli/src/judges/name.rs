@@ -19,15 +19,20 @@ impl JudgeName {
     /// The default judges: a linear model and trees for columns, a linear model and naive Bayes for texts, `network` for
     /// pictures.
     pub fn portfolio(data: &Dataset, network: &Network) -> Vec<Self> {
+        match data.shape() {
+            Shape::Flat(_) => Self::of_table(data).into_iter().map(Self::Columns).collect(),
+            Shape::Image { .. } => vec![Self::Network(network.clone())],
+        }
+    }
+
+    /// The default judges of a table: a linear model, trees for columns, naive Bayes for texts.
+    pub fn of_table(data: &Dataset) -> Vec<Judge> {
         let useful = |judge: &Judge| match judge {
             Judge::Linear => true,
             Judge::Trees => data.shape().size() > 0,
             Judge::Bayes => !data.texts().is_empty(),
         };
-        match data.shape() {
-            Shape::Flat(_) => Judge::ALL.into_iter().filter(useful).map(Self::Columns).collect(),
-            Shape::Image { .. } => vec![Self::Network(network.clone())],
-        }
+        Judge::ALL.into_iter().filter(useful).collect()
     }
 
     /// Refuses a judge that can read nothing of these rows.

@@ -1,7 +1,7 @@
 //! [`Judges`]: trains the judges of a data set one after the other and blends their probabilities.
 
 use super::folds::{out_of_fold, remove_network_folds};
-use super::inputs::columns;
+use super::inputs::{columns, new_columns};
 use super::kept;
 use super::name::{JudgeName, check_names};
 use crate::files::{create_directory, file_name};
@@ -12,11 +12,12 @@ use std::cell::OnceCell;
 use std::path::Path;
 use std::time::Instant;
 use tares::{CrossValidation, Method, Network, Plan};
-use tares_core::Dataset;
+use tares_core::estimate::{Estimate, surest};
+use tares_core::{Dataset, Label};
 use tares_data::Reading;
 use tares_judges::fold::repeats_for;
 use tares_judges::panel::ask;
-use tares_judges::{Answer, Caller, Judge, Judgement, Labelled, Matrix, PanelOptions};
+use tares_judges::{Answer, Caller, Judge, Judgement, Labelled, Matrix, Panel, PanelOptions};
 
 /// The default number of folds for judges of columns.
 pub const COLUMN_FOLDS: usize = 5;
@@ -105,8 +106,47 @@ impl Judges {
         Ok(Judgement::of(answers, data.given(), data.classes(), None)?)
     }
 
-    fn options(&self) -> PanelOptions {
+    /// How judges of columns are asked.
+    pub fn options(&self) -> PanelOptions {
         PanelOptions { folds: self.folds, seed: self.plan.seed, ..PanelOptions::default() }
+    }
+
+    /// Estimates of judges of columns count only what their surest rows bear out: on tables hard rows are many, and they look
+    /// like wrong labels. (Networks judge pictures, where that is not measured.)
+    ///
+    /// # Errors
+    /// Probabilities that are not those of the estimate.
+    pub fn refine(&self, estimate: &mut Estimate, judgement: &Judgement, given: &[Label]) -> Outcome<()> {
+        match self.names.iter().any(JudgeName::is_network) {
+            true => Ok(()),
+            false => Ok(surest::refine(estimate, &judgement.probs, given)?),
+        }
+    }
+
+    /// Labels for rows that have none, with their probability: judges of columns, fitted to all labelled rows with what they had
+    /// out-of-fold. Empty if there is no such judge.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask).
+    pub fn label(
+        &self,
+        data: &Dataset,
+        reading: &Reading,
+        judgement: &Judgement,
+        unlabelled: &Dataset,
+    ) -> Outcome<Vec<(Label, f64)>> {
+        if judgement.scores.iter().all(|score| score.setting.is_none()) {
+            return Ok(Vec::new());
+        }
+        let inputs = columns(data, reading)?;
+        let rows = Labelled::new(&inputs, data.given(), data.classes());
+        let caller = Caller { progress: &|_| {}, interrupt: interrupt::flag() };
+        let panel = Panel::fit(&rows, &judgement.scores, &self.options(), caller)?;
+        let probs = panel.probs(&new_columns(unlabelled, reading)?)?;
+        let best =
+            |row: &[f64]| (1..row.len()).fold(0, |best, class| if row[class] > row[best] { class } else { best });
+        let answer = |row: &[f64]| (best(row) as Label, row[best(row)]);
+        Ok(probs.chunks_exact(data.classes()).map(answer).collect())
     }
 
     fn ask_columns(&self, judge: Judge, data: &Dataset, matrix: &Matrix, caller: Caller<'_>) -> Outcome<Answer> {

@@ -7,7 +7,8 @@
 //! samples.parquet    one row per training row: mean margin, times kept, last loss, prediction
 //! gallery.json       the most suspicious rows with their pictures, texts or values
 //! suspects.csv       all suspicious rows, as a table
-//! model.safetensors  the weights
+//! model.safetensors  the weights of a network
+//! panel.json         instead of them: a model of columns
 //! model.json         network, method, classes, and how a file becomes the network's input
 //! checkpoint.bin     only while unfinished: the complete state of training
 //! .lock              locked by the process that writes here

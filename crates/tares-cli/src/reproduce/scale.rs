@@ -109,7 +109,7 @@ impl Scale {
             seeds: seeds.map_or_else(|| self.seeds.clone(), |count| (1..=count).collect()),
             noise_rate: recipe.noise_rate,
             device: "cpu".to_owned(),
-            network: Some(self.network.clone()),
+            network: Some(self.network.clone().into()),
             methods,
             load: recipe.load.clone(),
             plan: Plan { seed: 1, ..self.plan.clone() },

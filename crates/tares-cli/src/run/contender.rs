@@ -1,13 +1,14 @@
 //! [`Contender`]: one row of a comparison: a method, which may have a name, a network and a plan of its own.
 
 use super::noise_rate::NoiseRate;
+use crate::learner::Learner;
 use crate::ui::failure::Outcome;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
-use tares::{Method, Network, Plan};
+use tares::{Method, Plan};
 use tares_core::Error;
 
 /// A row of a comparison. In files either a method (`"npcl"`) or a table that changes more than the method:
@@ -25,7 +26,7 @@ pub struct Contender {
     /// The training method.
     pub method: Method,
     /// Its network, if it is not that of the comparison.
-    pub network: Option<Network>,
+    pub network: Option<Learner>,
     /// The noise rate it is told, if it is not that of the comparison.
     pub noise_rate: Option<NoiseRate>,
     /// What is different in its plan.
@@ -40,7 +41,7 @@ struct ContenderTable {
     name: Option<String>,
     method: Method,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    network: Option<Network>,
+    network: Option<Learner>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     noise_rate: Option<NoiseRate>,
     #[serde(default, skip_serializing_if = "toml::Table::is_empty")]

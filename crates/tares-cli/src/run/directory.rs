@@ -3,6 +3,7 @@
 use crate::files::{create_directory, remove, write_whole};
 use crate::json::to_json;
 use crate::judges::folds::{FOLDS, has_folds, remove_folds};
+use crate::learner::learnt::{NETWORK_FILE, PANEL_FILE};
 use crate::record::{EpochRecord, Manifest};
 use crate::ui::failure::{Failure, Outcome};
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -15,7 +16,10 @@ use tares::Checkpoint;
 pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
 
 /// The files of a finished run besides its spec, its manifest and its epochs.
-const LEFT_BEHIND: [&str; 5] = ["samples.parquet", "gallery.json", "suspects.csv", "model.safetensors", "model.json"];
+const LEFT_BEHIND: [&str; 4] = ["samples.parquet", "gallery.json", "suspects.csv", "model.json"];
+
+/// Where the model itself is: one of these.
+const MODELS: [&str; 2] = [NETWORK_FILE, PANEL_FILE];
 
 /// A run directory that this process alone writes to.
 #[derive(Debug)]
@@ -124,7 +128,7 @@ impl RunDirectory {
     /// A file cannot be removed.
     pub fn clear(&self) -> Outcome<()> {
         let first = ["manifest.json", "checkpoint.bin", "epochs.jsonl", "report.html"];
-        first.iter().chain(&LEFT_BEHIND).chain(&["spec.toml"]).try_for_each(|name| self.remove(name))?;
+        first.iter().chain(&LEFT_BEHIND).chain(&MODELS).chain(&["spec.toml"]).try_for_each(|name| self.remove(name))?;
         remove_folds(&self.file(FOLDS))
     }
 
@@ -139,7 +143,14 @@ impl RunDirectory {
 
 /// The first file that a finished run should have but does not.
 pub fn first_missing(run: &Path) -> Option<&'static str> {
-    LEFT_BEHIND.into_iter().find(|name| !run.join(name).is_file())
+    let there = |name: &str| run.join(name).is_file();
+    let model = (!MODELS.iter().any(|name| there(name))).then_some(NETWORK_FILE);
+    LEFT_BEHIND.into_iter().find(|name| !there(name)).or(model)
+}
+
+/// The file of the model itself in a finished run.
+pub fn model_file(run: &Path) -> &'static str {
+    MODELS.into_iter().find(|name| run.join(name).is_file()).unwrap_or(NETWORK_FILE)
 }
 
 /// Reads a checkpoint, if there is one.

@@ -8,9 +8,10 @@ use super::spec::{Spec, cpu};
 use super::spec_file::{VERSION, check_version};
 use crate::backbone::options::FeatureSource;
 use crate::files::file_name;
+use crate::learner::Learner;
 use crate::ui::failure::Outcome;
 use serde::{Deserialize, Serialize};
-use tares::{Network, Plan};
+use tares::Plan;
 use tares_core::Error;
 
 /// Several runs that differ in noise, method and seed.
@@ -38,7 +39,7 @@ pub struct Experiment {
     pub device: String,
     /// The network; chosen from the data's shape if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network: Option<Network>,
+    pub network: Option<Learner>,
     /// The training methods, with what else is different for one of them.
     pub methods: Vec<Contender>,
     /// How the data is read.

@@ -2,31 +2,35 @@
 
 use crate::backbone::described::BackboneRecord;
 use crate::files::read_text;
-use crate::run::spec::Spec;
+use crate::judges::inputs::new_columns;
+use crate::learner::Learner;
+use crate::learner::learnt::{Learnt, NETWORK_FILE, PANEL_FILE};
 use crate::ui::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tares::method::RogHead;
 use tares::network::AnyNetwork;
 use tares::safetensors::from_safetensors;
-use tares::{Fitted, Method, Network, evaluate};
+use tares::{Method, evaluate};
 use tares_core::{Dataset, Error, Shape};
 use tares_data::{Loaded, TableRules};
+use tares_judges::{Panel, stored};
 
 /// `model.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// The network.
-    pub network: Network,
+    /// The network, or the model of columns.
+    pub network: Learner,
     /// The method that trained it.
     pub method: Method,
     /// Names of the classes, by label.
     pub classes: Vec<String>,
     /// How files become rows.
     pub reading: tares_data::Reading,
-    /// How rows become inputs.
-    pub inputs: tares::InputTransform,
+    /// How rows become a network's inputs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<tares::InputTransform>,
     /// The network that turns pictures into the features this one reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backbone: Option<BackboneRecord>,
@@ -38,20 +42,20 @@ pub struct Model {
 impl Model {
     /// The model of a finished run.
     pub fn of(
-        spec: &Spec,
+        network: &Learner,
         method: &Method,
-        fitted: &Fitted<AnyNetwork>,
+        learnt: &Learnt,
         loaded: &Loaded,
         backbone: Option<&BackboneRecord>,
     ) -> Self {
         Self {
-            network: spec.network.clone().unwrap_or_else(|| Network::suggest(loaded.train.shape())),
+            network: network.clone(),
             method: method.clone(),
             classes: loaded.train.class_names().to_vec(),
             reading: loaded.reading.clone(),
-            inputs: fitted.transform.clone(),
+            inputs: learnt.inputs.clone(),
             backbone: backbone.cloned(),
-            head: fitted.head.clone(),
+            head: learnt.head.clone(),
         }
     }
 
@@ -76,10 +80,11 @@ impl Model {
 
     /// Refuses parts that don't fit each other, so that a damaged file causes neither a panic nor a wrong prediction.
     fn check(&self) -> Outcome<()> {
-        self.network.check()?;
+        self.network.check(&self.method)?;
         self.method.check()?;
         let row = Shape::from(self.reading.row);
-        if row != self.inputs.input() {
+        let inputs = self.inputs.as_ref().map(tares::InputTransform::input);
+        if inputs.is_some() != self.network.network().is_some() || inputs.is_some_and(|inputs| inputs != row) {
             return Err(Error::value("inputs", format!("rows like {row:?}, as the data is read"), "others").into());
         }
         // Features that stand for the rows have a width of their own.
@@ -100,13 +105,30 @@ impl Model {
     /// The network with the weights in a run directory.
     ///
     /// # Errors
-    /// The weights cannot be read or don't fit the network.
+    /// It is a model of columns; the weights cannot be read or don't fit the network.
     pub fn load_network(&self, run: &Path, device: &str) -> Outcome<AnyNetwork> {
         let device = tares::device::by_name(device)?;
-        let path = run.join("model.safetensors");
+        let (Some(network), Some(inputs)) = (self.network.network(), &self.inputs) else {
+            return Err(Failure::new(format!("{}: {} is no network", run.display(), self.network)));
+        };
+        let path = run.join(NETWORK_FILE);
         let bytes = std::fs::read(&path).map_err(|error| Failure::file(&path, "read", &error))?;
-        let network = self.network.init(self.inputs.shape(), self.classes.len(), 0, &device)?;
+        let network = network.init(inputs.shape(), self.classes.len(), 0, &device)?;
         from_safetensors(network, &bytes).map_err(|error| Failure::from(error).within(path.display()))
+    }
+
+    /// Class probabilities by the model of columns in a run directory.
+    fn panel_probabilities(&self, run: &Path, data: &Dataset) -> Outcome<Vec<f32>> {
+        let path = run.join(PANEL_FILE);
+        let bytes = std::fs::read(&path).map_err(|error| Failure::file(&path, "read", &error))?;
+        let damaged = |error: tares_judges::Error| Failure::from(error).within(path.display());
+        let panel: Panel = stored::read(&bytes).map_err(damaged)?;
+        if panel.classes() != self.classes.len() {
+            let error = Error::value("classes of the panel", self.classes.len().to_string(), panel.classes());
+            return Err(Failure::from(error).within(path.display()));
+        }
+        let probs = panel.probs(&new_columns(data, &self.reading)?).map_err(damaged)?;
+        Ok(probs.into_iter().map(|p| p as f32).collect())
     }
 
     /// Class probabilities of every row, `[N][K]`, from the weights in a run directory.
@@ -114,11 +136,12 @@ impl Model {
     /// # Errors
     /// The weights cannot be read or don't fit the network, or the rows are shaped unlike the training rows.
     pub fn probabilities(&self, run: &Path, data: &Dataset, device: &str) -> Outcome<Vec<f32>> {
+        let Some(inputs) = &self.inputs else { return self.panel_probabilities(run, data) };
         let network = self.load_network(run, device)?;
         let device = tares::device::by_name(device)?;
         Ok(match &self.head {
-            Some(head) => head.probabilities(&network, &self.inputs, data, &device)?,
-            None => evaluate::probabilities(&network, &self.inputs, data, &device)?,
+            Some(head) => head.probabilities(&network, inputs, data, &device)?,
+            None => evaluate::probabilities(&network, inputs, data, &device)?,
         })
     }
 }

@@ -102,7 +102,7 @@ pub fn told(
     spec: &Spec,
     train: &Dataset,
     reading: &Reading,
-    network: &Network,
+    network: Option<&Network>,
     folds: &Path,
     hear: &(dyn Fn(JudgesProgress) + Sync),
 ) -> Outcome<Option<RateRecord>> {
@@ -136,13 +136,13 @@ fn estimated(
     spec: &Spec,
     train: &Dataset,
     reading: &Reading,
-    network: &Network,
+    network: Option<&Network>,
     folds: &Path,
     hear: &(dyn Fn(JudgesProgress) + Sync),
 ) -> Outcome<RateRecord> {
     let plan = Plan { epochs: epochs(train.len(), spec.plan.batch), ..spec.plan.clone() };
     let judges = Judges {
-        names: JudgeName::portfolio(train, network),
+        names: JudgeName::portfolio(train, &network.cloned().unwrap_or_else(|| Network::suggest(train.shape()))),
         folds: COLUMN_FOLDS,
         network_folds: FOLDS,
         method: Method::Standard,
@@ -151,7 +151,8 @@ fn estimated(
     };
     let judgement = judges.ask(train, reading, folds, hear)?;
     let matrix = ProbabilityMatrix::new(&judgement.probs, train.classes())?;
-    let found = audit(&matrix, train.given(), Detector::default())?;
+    let mut found = audit(&matrix, train.given(), Detector::default())?;
+    judges.refine(&mut found.estimate, &judgement, train.given())?;
     let cautions = Caution::about(&found.overview, &found.estimate);
     let doubt = cautions.iter().find(|caution| caution.is_about_the_judge());
     Ok(RateRecord {

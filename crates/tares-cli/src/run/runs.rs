@@ -65,7 +65,7 @@ pub fn run_all(
             }
             let spec = &runs[position];
             let record = run(spec, loaded, None, &place(out, spec), start, &|event| match event {
-                Event::Estimating(progress) => watch.estimating(position, progress),
+                Event::Judging(_, progress) => watch.estimating(position, progress),
                 Event::Ready { done, .. } => watch.reached(position, done, None),
                 Event::Epoch(epoch) => watch.reached(position, epoch.epoch, epoch.test_accuracy),
             });

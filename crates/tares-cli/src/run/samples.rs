@@ -1,15 +1,15 @@
 //! What training recorded about every row, and the rows whose label it makes suspicious.
 //!
-//! These suspects are in-sample: the network was trained on the labels it judges, so it repeats some of the wrong ones.
-//! `tares audit` judges out-of-sample. Both write `suspects.csv`; the reason in every line of ours says "in-sample".
+//! The suspects of a network are in-sample: it was trained on the labels it judges, so it repeats some of the wrong ones, and the
+//! reason in every line says "in-sample". Those of a model of columns are out-of-sample, like those of `tares audit`.
 
+use crate::learner::learnt::Learnt;
 use crate::record::Card;
 use crate::record::card_text::mark_words;
 use crate::record::suspects::RowNames;
 use crate::ui::failure::Outcome;
 use std::path::Path;
-use tares::network::AnyNetwork;
-use tares::{Fitted, evaluate};
+use tares::evaluate;
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::{Dataset, Label};
 use tares_data::{OutTable, Reading};
@@ -30,33 +30,31 @@ pub struct Samples {
     last_loss: Vec<f32>,
     ids: Vec<String>,
     truth: Option<Vec<Label>>,
+    out_of_sample: bool,
 }
 
 impl Samples {
-    /// Collects the history of every training row and the trained network's prediction for it.
-    ///
-    /// # Errors
-    /// The rows do not fit the network.
-    pub fn of(train: &Dataset, fitted: &Fitted<AnyNetwork>) -> Outcome<Self> {
-        let probabilities = fitted.probabilities(train)?;
-        let predicted = evaluate::answers(&probabilities, train.classes());
+    /// Collects the history of every training row and what is predicted for it.
+    pub fn of(train: &Dataset, learnt: &Learnt) -> Self {
+        let probabilities = &learnt.train;
+        let predicted = evaluate::answers(probabilities, train.classes());
         let chance = |labels: &[Label]| -> Vec<f32> {
             let rows = probabilities.chunks_exact(train.classes());
             rows.zip(labels).map(|(row, &label)| row[label as usize]).collect()
         };
-        let history = &fitted.history;
-        Ok(Self {
+        Self {
             given: train.given().to_vec(),
             given_probability: chance(train.given()),
             predicted_probability: chance(&predicted),
             predicted,
-            mean_margin: history.mean_margins(),
-            times_seen: history.times_seen().to_vec(),
-            times_kept: history.times_kept().to_vec(),
-            last_loss: history.last_losses().to_vec(),
+            mean_margin: learnt.mean_margins.clone(),
+            times_seen: learnt.times_seen.clone(),
+            times_kept: learnt.times_kept.clone(),
+            last_loss: learnt.last_losses.clone(),
             ids: (0..train.len()).map(|index| train.id(index)).collect(),
             truth: train.truth().map(<[Label]>::to_vec),
-        })
+            out_of_sample: learnt.out_of_sample,
+        }
     }
 
     /// The rows whose given label is not the network's prediction. Those whose given label has the lowest probability come
@@ -75,11 +73,17 @@ impl Samples {
             given: self.given[row],
             suggested: self.predicted[row],
             score: f64::from(self.given_probability[row]),
-            evidence: Evidence::Training {
-                confidence: Some(f64::from(self.predicted_probability[row])),
-                mean_margin: self.mean_margin[row],
-                kept: self.times_kept[row],
-                seen: self.times_seen[row],
+            evidence: match self.out_of_sample {
+                true => Evidence::Probabilities {
+                    given: f64::from(self.given_probability[row]),
+                    suggested: f64::from(self.predicted_probability[row]),
+                },
+                false => Evidence::Training {
+                    confidence: Some(f64::from(self.predicted_probability[row])),
+                    mean_margin: self.mean_margin[row],
+                    kept: self.times_kept[row],
+                    seen: self.times_seen[row],
+                },
             },
         };
         rows.into_iter().map(suspect).collect()

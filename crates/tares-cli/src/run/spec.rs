@@ -5,10 +5,11 @@ use super::load::Load;
 use super::noise_rate::NoiseRate;
 use super::spec_file::{check_version, to_toml};
 use crate::backbone::options::FeatureSource;
+use crate::learner::Learner;
 use crate::ui::failure::Outcome;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use tares::{Method, Network, Plan};
+use tares::{Method, Plan};
 use tares_core::Error;
 use tares_data::{LoadOptions, Source};
 
@@ -37,7 +38,7 @@ pub struct Spec {
     pub device: String,
     /// The network; chosen from the data's shape if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub network: Option<Network>,
+    pub network: Option<Learner>,
     /// What tables call the run; its method as it is written if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -64,7 +65,7 @@ impl Spec {
         check_version(self.version)?;
         self.plan.check()?;
         if let Some(network) = &self.network {
-            network.check()?;
+            network.check(&self.method)?;
         }
         // A rate to be estimated is not known yet; any valid rate serves to check the method's other values.
         let method =
@@ -94,7 +95,7 @@ impl Spec {
 
     /// The same settings, with the network named and the directory recorded that relative paths start from.
     #[must_use]
-    pub fn complete(&self, network: Network) -> Self {
+    pub fn complete(&self, network: Learner) -> Self {
         let here = || Some(std::env::current_dir().ok()?.to_str()?.to_owned());
         Self { network: Some(network), directory: self.directory.clone().or_else(here), ..self.clone() }
     }

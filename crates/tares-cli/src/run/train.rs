@@ -9,14 +9,17 @@ use crate::backbone::described::BackboneRecord;
 use crate::json::to_json;
 use crate::judges::folds::{FOLDS, remove_folds};
 use crate::judges::panel::JudgesProgress;
+use crate::learner::columns::ColumnTraining;
+use crate::learner::learnt::Learnt;
+use crate::learner::{ColumnLearner, Learner};
 use crate::record::suspects::{RowNames, write_suspects};
 use crate::record::{DataRecord, EpochRecord, FORMAT, Machine, Manifest, RateRecord, ResultRecord, RunRecord, State};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::interrupt;
 use std::path::Path;
 use std::time::Instant;
-use tares::network::{AnyNetwork, parameters};
-use tares::{Checkpoint, Control, Epoch, Fit, Fitted, Method, Network};
+use tares::network::parameters;
+use tares::{Checkpoint, Control, Epoch, Fit, Method, Network, evaluate};
 use tares_core::metric::mean_of_last;
 use tares_core::{Dataset, Fingerprint, Row, Shape};
 use tares_data::Loaded;
@@ -35,8 +38,8 @@ pub enum Start {
 /// What a run reports while it is trained.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A judge of the noise rate took a step.
-    Estimating(JudgesProgress),
+    /// A judge took a step; what it is asked for.
+    Judging(&'static str, JudgesProgress),
     /// Training is about to begin.
     Ready {
         /// The network.
@@ -70,83 +73,188 @@ pub fn run(
     // From here on, Ctrl-C stops after the current epoch and leaves a run that can be continued.
     interrupt::watch();
     let directory = RunDirectory::lock(place)?;
-    let network = spec.network.clone().unwrap_or_else(|| Network::suggest(loaded.train.shape()));
-    let spec = spec.complete(network.clone());
+    let learner = spec.network.clone().unwrap_or_else(|| Learner::network_for(loaded.train.shape()));
+    let spec = spec.complete(learner.clone());
     let before = begin(&directory, &spec, start)?;
     if before.as_ref().is_some_and(|before| before.state == State::Finished) {
         return RunRecord::read(place);
     }
     let train = noisy(&spec, loaded)?;
-    let device = tares::device::by_name(&spec.device)?;
     let folds = directory.file(FOLDS);
     let rate = match &before {
         Some(before) => before.rate.clone(),
         None => {
-            let hear = |progress| hear(Event::Estimating(progress));
-            noise_rate::told(&spec, &train, &loaded.reading, &network, &folds, &hear)?
+            let hear = |progress| hear(Event::Judging("estimating the noise rate", progress));
+            noise_rate::told(&spec, &train, &loaded.reading, learner.network(), &folds, &hear)?
         }
     };
     let method = match &rate {
         Some(rate) => spec.method.clone().with_exact_rate(rate.value),
         None => spec.method.clone(),
     };
-    let path = directory.file("checkpoint.bin");
-    let checkpoint = read_checkpoint(&path)?;
-    let past = checkpoint.as_ref().map_or(Ok(Vec::new()), Checkpoint::history);
-    let past = past.map_err(|error| Failure::from(error).within(path.display()))?;
-    directory.write_epochs(&past.iter().map(epoch_record).collect::<Vec<_>>())?;
-    let done = past.len();
-    let size = {
-        let shape = tares::InputTransform::new(&train, &spec.plan.augment, &spec.plan.normalise)?.shape();
-        parameters(&network.init(shape, train.classes(), spec.plan.seed, &device)?) as u64
+    let mut manifest = manifest(&spec, loaded, &train, &learner, rate, before.as_ref())?;
+    let training = Training { spec: &spec, loaded, backbone, train: &train, method: &method, directory: &directory };
+    let learnt = match &learner {
+        Learner::Network(network) => training.network(network, &mut manifest, hear)?,
+        Learner::Columns(columns) => training.columns(*columns, &mut manifest, hear)?,
     };
-    let mut manifest = manifest(&spec, loaded, &train, &network, size, rate, before.as_ref())?;
-    directory.write_manifest(&manifest)?;
-    // The rate is in the manifest, so the folds are no longer needed.
-    remove_folds(&folds)?;
-    hear(Event::Ready {
+    training.finish(&learner, &learnt, &mut manifest)?;
+    RunRecord::read(place)
+}
+
+/// A run between its noise rate and its results.
+struct Training<'a> {
+    spec: &'a Spec,
+    loaded: &'a Loaded,
+    backbone: Option<&'a BackboneRecord>,
+    /// The training rows, with the spec's noise in their labels.
+    train: &'a Dataset,
+    /// The method, with its rate.
+    method: &'a Method,
+    directory: &'a RunDirectory,
+}
+
+impl Training<'_> {
+    /// Trains a network, with checkpoints.
+    fn network(
+        &self,
+        network: &Network,
+        manifest: &mut Manifest,
+        hear: &(dyn Fn(Event<'_>) + Sync),
+    ) -> Outcome<Learnt> {
+        let Self { spec, loaded, train, method, directory, .. } = *self;
+        let device = tares::device::by_name(&spec.device)?;
+        let path = directory.file("checkpoint.bin");
+        let checkpoint = read_checkpoint(&path)?;
+        let past = checkpoint.as_ref().map_or(Ok(Vec::new()), Checkpoint::history);
+        let past = past.map_err(|error| Failure::from(error).within(path.display()))?;
+        directory.write_epochs(&past.iter().map(epoch_record).collect::<Vec<_>>())?;
+        let done = past.len();
+        manifest.parameters = {
+            let shape = tares::InputTransform::new(train, &spec.plan.augment, &spec.plan.normalise)?.shape();
+            parameters(&network.init(shape, train.classes(), spec.plan.seed, &device)?) as u64
+        };
+        directory.write_manifest(manifest)?;
+        // The rate is in the manifest, so the folds are no longer needed.
+        remove_folds(&directory.file(FOLDS))?;
+        hear(ready(manifest, done));
+
+        let mut trouble: Option<Failure> = None;
+        let mut saved = Instant::now();
+        let mut fit = Fit::new(train, method, &spec.plan).device(&device).on_epoch(|progress| {
+            let record = epoch_record(progress.epoch);
+            let stop = interrupt::asked() && progress.epochs.len() < progress.total_epochs;
+            let mut keep = || -> Outcome<()> {
+                directory.append_epoch(&record)?;
+                if stop || saved.elapsed() >= CHECKPOINT_EVERY {
+                    directory.write("checkpoint.bin", &progress.checkpoint()?.to_bytes())?;
+                    saved = Instant::now();
+                }
+                Ok(())
+            };
+            if let Err(failure) = keep() {
+                trouble = Some(failure);
+                return Control::Stop;
+            }
+            hear(Event::Epoch(&record));
+            if stop { Control::Stop } else { Control::Continue }
+        });
+        if let Some(test) = &loaded.test {
+            fit = fit.test(test);
+        }
+        if let Some(checkpoint) = checkpoint {
+            fit = fit.resume(checkpoint);
+        }
+        let fitted = fit.train_network(network)?;
+        if let Some(failure) = trouble {
+            return Err(failure);
+        }
+        if fitted.epochs.len() < spec.plan.epochs {
+            return Err(Failure::Interrupted { way_out: String::new() });
+        }
+        Learnt::of(&fitted, train, loaded.test.as_ref(), manifest.parameters)
+    }
+
+    /// Trains a model of columns. Its judges' answers are kept in the folds until the run is finished.
+    fn columns(
+        &self,
+        learner: ColumnLearner,
+        manifest: &mut Manifest,
+        hear: &(dyn Fn(Event<'_>) + Sync),
+    ) -> Outcome<Learnt> {
+        self.directory.write_manifest(manifest)?;
+        hear(ready(manifest, 0));
+        let training = ColumnTraining {
+            learner,
+            method: self.method,
+            spec: self.spec,
+            train: self.train,
+            test: self.loaded.test.as_ref(),
+            reading: &self.loaded.reading,
+            rate: manifest.rate.as_ref(),
+        };
+        let hear_judge = |progress| hear(Event::Judging("training", progress));
+        let hear_epoch = |epoch: &EpochRecord| hear(Event::Epoch(epoch));
+        let learnt = training.run(&self.directory.file(FOLDS), &hear_judge, &hear_epoch)?;
+        (manifest.parameters, manifest.epochs) = (learnt.parameters, learnt.epochs.len());
+        Ok(learnt)
+    }
+
+    /// Writes the results. The manifest comes last, because it says that the rest is complete.
+    fn finish(&self, learner: &Learner, learnt: &Learnt, manifest: &mut Manifest) -> Outcome<()> {
+        let Self { spec, loaded, backbone, train, method, directory } = *self;
+        directory.write_epochs(&learnt.epochs)?;
+        let (file, bytes) = &learnt.weights;
+        directory.write(file, bytes)?;
+        directory.write("model.json", &to_json(&Model::of(learner, method, learnt, loaded, backbone))?)?;
+        let seen = samples::Samples::of(train, learnt);
+        seen.write_parquet(&directory.file("samples.parquet"))?;
+        let suspects = seen.suspects();
+        let names = RowNames { data: Some(train), listed: &[], classes: train.classes() };
+        write_suspects(&directory.file("suspects.csv"), names, &suspects)?;
+        // Noise that replaces pictures is seen in the rows themselves.
+        let shown = loaded.shown.as_ref().unwrap_or(train);
+        directory.write("gallery.json", &to_json(&samples::gallery(train, shown, &suspects, &loaded.reading)?)?)?;
+        let tested = loaded.test.as_ref().zip(learnt.test.as_deref());
+        let predicted = tested.map(|(test, said)| (test, evaluate::answers(said, test.classes())));
+        let network: Vec<Option<f64>> = learnt.epochs.iter().map(|epoch| epoch.test_accuracy).collect();
+        // A head answers instead of the network, and exists only at the end: there is no epoch to average over.
+        let head = predicted.as_ref().filter(|_| learnt.head.is_some()).map(|(test, answers)| {
+            let right = answers.iter().zip(test.given()).filter(|(answer, given)| answer == given).count();
+            right as f64 / test.len() as f64
+        });
+        let precisions: Vec<Option<f64>> = learnt.epochs.iter().map(|epoch| epoch.label_precision).collect();
+        // Trees only grow: the last round is the model, and those before it are none.
+        let last = match learner {
+            Learner::Network(_) => mean_of_last(&network),
+            Learner::Columns(_) => network.last().copied().flatten(),
+        };
+        manifest.result = Some(ResultRecord {
+            test_accuracy_last10: head.or(last),
+            test_accuracy_best: head.or_else(|| network.iter().copied().flatten().reduce(f64::max)),
+            network_accuracy_last10: head.and(last),
+            true_accuracy: learnt.test.as_deref().and_then(|said| noisy_test::accuracy(spec, loaded, said)),
+            label_precision_last10: mean_of_last(&precisions),
+            confusion: predicted.map_or_else(Vec::new, |(test, answers)| confusion(test, &answers)),
+            suspects: suspects.len(),
+            seconds: learnt.epochs.iter().map(|epoch| epoch.seconds).sum(),
+        });
+        manifest.state = State::Finished;
+        directory.write_manifest(manifest)?;
+        remove_folds(&directory.file(FOLDS))?;
+        directory.remove("checkpoint.bin")
+    }
+}
+
+/// What is known when training begins.
+fn ready(manifest: &Manifest, done: usize) -> Event<'_> {
+    Event::Ready {
         network: &manifest.network,
-        parameters: size,
+        parameters: manifest.parameters,
         rate: manifest.rate.as_ref(),
         realised: manifest.noise.as_ref().map(|noise| noise.realised),
         done,
-    });
-
-    let mut trouble: Option<Failure> = None;
-    let mut saved = Instant::now();
-    let mut fit = Fit::new(&train, &method, &spec.plan).device(&device).on_epoch(|progress| {
-        let record = epoch_record(progress.epoch);
-        let stop = interrupt::asked() && progress.epochs.len() < progress.total_epochs;
-        let mut keep = || -> Outcome<()> {
-            directory.append_epoch(&record)?;
-            if stop || saved.elapsed() >= CHECKPOINT_EVERY {
-                directory.write("checkpoint.bin", &progress.checkpoint()?.to_bytes())?;
-                saved = Instant::now();
-            }
-            Ok(())
-        };
-        if let Err(failure) = keep() {
-            trouble = Some(failure);
-            return Control::Stop;
-        }
-        hear(Event::Epoch(&record));
-        if stop { Control::Stop } else { Control::Continue }
-    });
-    if let Some(test) = &loaded.test {
-        fit = fit.test(test);
     }
-    if let Some(checkpoint) = checkpoint {
-        fit = fit.resume(checkpoint);
-    }
-    let fitted = fit.train_network(&network)?;
-    if let Some(failure) = trouble {
-        return Err(failure);
-    }
-    if fitted.epochs.len() < spec.plan.epochs {
-        return Err(Failure::Interrupted { way_out: String::new() });
-    }
-    finish(&directory, &spec, loaded, backbone, &train, &method, &fitted, &mut manifest)?;
-    RunRecord::read(place)
 }
 
 /// Prepares the directory and returns the manifest of the run to continue, if there is one.
@@ -166,56 +274,6 @@ fn begin(directory: &RunDirectory, spec: &Spec, start: Start) -> Outcome<Option<
             Ok(None)
         }
     }
-}
-
-/// Writes the results of a finished run. The manifest comes last, because it says that the rest is complete.
-#[allow(clippy::too_many_arguments)] // everything that is left behind, once
-fn finish(
-    directory: &RunDirectory,
-    spec: &Spec,
-    loaded: &Loaded,
-    backbone: Option<&BackboneRecord>,
-    train: &Dataset,
-    method: &Method,
-    fitted: &Fitted<AnyNetwork>,
-    manifest: &mut Manifest,
-) -> Outcome<()> {
-    directory.write_epochs(&fitted.epochs.iter().map(epoch_record).collect::<Vec<_>>())?;
-    directory.write("model.safetensors", &fitted.safetensors()?)?;
-    let model = Model::of(spec, method, fitted, loaded, backbone);
-    directory.write("model.json", &to_json(&model)?)?;
-    let seen = samples::Samples::of(train, fitted)?;
-    seen.write_parquet(&directory.file("samples.parquet"))?;
-    let suspects = seen.suspects();
-    let names = RowNames { data: Some(train), listed: &[], classes: train.classes() };
-    write_suspects(&directory.file("suspects.csv"), names, &suspects)?;
-    // Noise that replaces pictures is seen in the rows themselves.
-    let shown = loaded.shown.as_ref().unwrap_or(train);
-    directory.write("gallery.json", &to_json(&samples::gallery(train, shown, &suspects, &loaded.reading)?)?)?;
-    let confusion = match &loaded.test {
-        Some(test) => confusion(test, &fitted.predictions(test)?),
-        None => Vec::new(),
-    };
-    let network: Vec<Option<f64>> = fitted.epochs.iter().map(|epoch| epoch.test_accuracy).collect();
-    // A head answers instead of the network, and exists only at the end: there is no epoch to average over.
-    let head = match (&fitted.head, &loaded.test) {
-        (Some(_), Some(test)) => Some(fitted.accuracy(test)?),
-        _ => None,
-    };
-    let precisions: Vec<Option<f64>> = fitted.epochs.iter().map(|epoch| epoch.label_precision).collect();
-    manifest.result = Some(ResultRecord {
-        test_accuracy_last10: head.or_else(|| mean_of_last(&network)),
-        test_accuracy_best: head.or_else(|| network.iter().copied().flatten().reduce(f64::max)),
-        network_accuracy_last10: head.and_then(|_| mean_of_last(&network)),
-        true_accuracy: noisy_test::accuracy(spec, loaded, fitted),
-        label_precision_last10: mean_of_last(&precisions),
-        confusion,
-        suspects: suspects.len(),
-        seconds: fitted.epochs.iter().map(|epoch| epoch.seconds).sum(),
-    });
-    manifest.state = State::Finished;
-    directory.write_manifest(manifest)?;
-    directory.remove("checkpoint.bin")
 }
 
 /// The training rows, with the spec's noise in their labels.
@@ -262,8 +320,7 @@ fn manifest(
     spec: &Spec,
     loaded: &Loaded,
     train: &Dataset,
-    network: &Network,
-    parameters: u64,
+    network: &Learner,
     rate: Option<RateRecord>,
     before: Option<&Manifest>,
 ) -> Outcome<Manifest> {
@@ -277,7 +334,7 @@ fn manifest(
         state: State::Unfinished,
         method: spec.called(),
         network: network.to_string(),
-        parameters,
+        parameters: 0,
         seed: spec.plan.seed,
         epochs: spec.plan.epochs,
         noise,
@@ -304,7 +361,8 @@ fn manifest(
     })
 }
 
-fn epoch_record(epoch: &Epoch) -> EpochRecord {
+/// An epoch of a network as a line of `epochs.jsonl`.
+pub fn epoch_record(epoch: &Epoch) -> EpochRecord {
     EpochRecord {
         epoch: epoch.epoch + 1,
         train_loss: epoch.train_loss,

@@ -18,6 +18,7 @@ pub(crate) mod pass;
 pub mod posterior;
 pub mod probabilities;
 pub(crate) mod row;
+pub mod surest;
 
 pub use accuracy::{TrueAccuracy, true_accuracy};
 pub use caution::Caution;

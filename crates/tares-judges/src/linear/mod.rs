@@ -95,6 +95,11 @@ impl Linear {
         self.classes
     }
 
+    /// Numbers that were fitted: weights and biases.
+    pub fn parameters(&self) -> usize {
+        self.parameters.len()
+    }
+
     /// N × K log-probabilities, row after row.
     ///
     /// # Errors

@@ -6,7 +6,9 @@ use crate::cross_fit::CrossFit;
 use crate::error::{Result, value};
 use crate::fold::{Fold, folds, repeats_for};
 use crate::labelled::Labelled;
-use crate::{bayes, linear, trees};
+use crate::softmax::log_loss;
+use crate::trees::{self, TreeOptions};
+use crate::{bayes, linear};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Instant;
@@ -31,8 +33,13 @@ pub struct Answer {
 pub enum Setting {
     /// Strength of the linear model's penalty.
     Penalty(f64),
-    /// Rounds of boosting.
-    Rounds(usize),
+    /// How trees are boosted.
+    Trees {
+        /// Rounds of boosting.
+        rounds: usize,
+        /// Leaves of a tree at most.
+        leaves: usize,
+    },
     /// Smoothing of naive Bayes.
     Smoothing(f64),
 }
@@ -41,7 +48,7 @@ impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Penalty(strength) => write!(f, "penalty {}", short(strength)),
-            Self::Rounds(rounds) => write!(f, "{rounds} rounds"),
+            Self::Trees { rounds, leaves } => write!(f, "{rounds} rounds of {leaves} leaves"),
             Self::Smoothing(smoothing) => write!(f, "smoothing {}", short(smoothing)),
         }
     }
@@ -77,18 +84,38 @@ pub fn ask(judge: Judge, data: &Labelled<'_>, options: &PanelOptions, caller: Ca
         Judge::Linear => {
             let fits = each(&cuts, caller, |cut, caller| linear::cross_fit(data, cut, options.linear, caller))?;
             let strength = mean_factor(&fits);
-            (mean_of(fits), Setting::Penalty(strength))
+            (mean_of(answers(fits)), Setting::Penalty(strength))
         }
         Judge::Trees => {
-            let trees = options.tree_options();
-            let fits = each(&cuts, caller, |cut, caller| trees::cross_fit(data, cut, trees, caller))?;
+            let shapes = options.tree_shapes();
+            let fit = |part: usize, cut: &[Fold], shape: TreeOptions| {
+                let progress =
+                    |step: JudgeProgress| (caller.progress)(part_of(step, part, cuts.len() + shapes.len() - 1));
+                let caller = Caller { progress: &progress, interrupt: caller.interrupt };
+                trees::cross_fit(data, cut, shape, caller)
+            };
+            let loss =
+                |fit: &CrossFit<usize>| log_loss(&fit.log_probs, data.labels, data.classes, |row| data.weight(row));
+            // The first repetition decides about the shape for all of them.
+            let mut best: Option<(TreeOptions, CrossFit<usize>)> = None;
+            for (part, &shape) in shapes.iter().enumerate() {
+                let next = fit(part, &cuts[0], shape)?;
+                if best.as_ref().is_none_or(|(_, best)| loss(&next) < loss(best)) {
+                    best = Some((shape, next));
+                }
+            }
+            let (shape, first) = best.expect("there is a shape");
+            let mut fits = vec![first];
+            for (part, cut) in cuts.iter().enumerate().skip(1) {
+                fits.push(fit(part + shapes.len() - 1, cut, shape)?);
+            }
             let mean = fits.iter().map(|fit| fit.setting).sum::<usize>() as f64 / fits.len() as f64;
-            (mean_of(fits), Setting::Rounds(mean.round() as usize))
+            (mean_of(answers(fits)), Setting::Trees { rounds: mean.round() as usize, leaves: shape.leaves })
         }
         Judge::Bayes => {
             let fits = each(&cuts, caller, |cut, caller| bayes::cross_fit(data, cut, caller))?;
             let smoothing = mean_factor(&fits);
-            (mean_of(fits), Setting::Smoothing(smoothing))
+            (mean_of(answers(fits)), Setting::Smoothing(smoothing))
         }
     };
     let seconds = start.elapsed().as_secs_f64();
@@ -101,14 +128,20 @@ fn each<S>(
     caller: Caller<'_>,
     fit: impl Fn(&[Fold], Caller<'_>) -> Result<CrossFit<S>>,
 ) -> Result<Vec<CrossFit<S>>> {
-    let one = |(repeat, cut): (usize, &Vec<Fold>)| {
-        let progress = |part: JudgeProgress| {
-            let (done, total) = (repeat * part.total + part.done, cuts.len() * part.total);
-            (caller.progress)(JudgeProgress { done, total, ..part });
-        };
+    let one = |(part, cut): (usize, &Vec<Fold>)| {
+        let progress = |step: JudgeProgress| (caller.progress)(part_of(step, part, cuts.len()));
         fit(cut, Caller { progress: &progress, interrupt: caller.interrupt })
     };
     cuts.iter().enumerate().map(one).collect()
+}
+
+fn answers<S>(fits: Vec<CrossFit<S>>) -> Vec<Vec<f64>> {
+    fits.into_iter().map(|fit| fit.log_probs).collect()
+}
+
+/// The progress of one of several equal parts, as that of the whole.
+pub(super) fn part_of(step: JudgeProgress, part: usize, parts: usize) -> JudgeProgress {
+    JudgeProgress { done: part * step.total + step.done, total: parts * step.total, ..step }
 }
 
 /// Strengths and smoothings are factors: their mean is geometric.
@@ -116,10 +149,11 @@ fn mean_factor(fits: &[CrossFit<f64>]) -> f64 {
     (fits.iter().map(|fit| fit.setting.ln()).sum::<f64>() / fits.len() as f64).exp()
 }
 
-fn mean_of<S>(mut fits: Vec<CrossFit<S>>) -> Vec<f64> {
-    if fits.len() == 1 {
-        return fits.remove(0).log_probs;
+/// The logarithm of the mean of probabilities that are given as logarithms.
+pub(super) fn mean_of(mut all: Vec<Vec<f64>>) -> Vec<f64> {
+    if all.len() == 1 {
+        return all.remove(0);
     }
-    let mean = |place: usize| fits.iter().map(|fit| fit.log_probs[place].exp()).sum::<f64>() / fits.len() as f64;
-    (0..fits[0].log_probs.len()).map(|place| mean(place).ln()).collect()
+    let mean = |place: usize| all.iter().map(|log_probs| log_probs[place].exp()).sum::<f64>() / all.len() as f64;
+    (0..all[0].len()).map(|place| mean(place).ln()).collect()
 }

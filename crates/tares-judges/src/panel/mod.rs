@@ -11,12 +11,14 @@ pub use blend::{JudgeScore, Judgement};
 
 use crate::bayes::Bayes;
 use crate::calibrate;
-use crate::caller::Caller;
+use crate::caller::{Caller, JudgeProgress};
 use crate::error::{Result, stored};
-use crate::labelled::Labelled;
+use crate::fold::{Fold, folds};
+use crate::labelled::{Labelled, Part};
 use crate::linear::{Linear, LinearOptions};
 use crate::matrix::Matrix;
 use crate::trees::{TreeOptions, Trees};
+use answer::{mean_of, part_of};
 use blend::blend;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -97,8 +99,18 @@ impl Default for PanelOptions {
 }
 
 impl PanelOptions {
-    fn tree_options(&self) -> TreeOptions {
-        TreeOptions { seed: self.seed, ..self.trees }
+    /// The shapes of trees that held-out rows choose from: as they are set, and small ones on parts of rows and columns, which
+    /// resist wrong labels and few rows.
+    fn tree_shapes(&self) -> Vec<TreeOptions> {
+        let large = TreeOptions { seed: self.seed, ..self.trees };
+        let small = TreeOptions { leaves: 8, row_part: 0.5, column_part: 0.7, patience: 30, ..large };
+        if large.leaves > small.leaves { vec![large, small] } else { vec![large] }
+    }
+
+    /// The shape with so many leaves, as a [`Setting`] names it.
+    pub fn tree_shape(&self, leaves: usize) -> TreeOptions {
+        let shapes = self.tree_shapes();
+        shapes.iter().copied().find(|shape| shape.leaves == leaves).unwrap_or(shapes[0])
     }
 }
 
@@ -124,7 +136,8 @@ pub struct Panel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Member {
-    model: Model,
+    /// Their mean is what the judge says.
+    models: Vec<Model>,
     temperature: f64,
     weight: f64,
 }
@@ -137,6 +150,53 @@ enum Model {
     Bayes(Bayes),
 }
 
+impl Model {
+    fn classes(&self) -> usize {
+        match self {
+            Self::Linear(model) => model.classes(),
+            Self::Trees(model) => model.classes(),
+            Self::Bayes(model) => model.classes(),
+        }
+    }
+
+    fn log_probs(&self, inputs: &Matrix) -> Result<Vec<f64>> {
+        match self {
+            Self::Linear(model) => model.log_probs(inputs),
+            Self::Trees(model) => model.log_probs(inputs),
+            Self::Bayes(model) => model.log_probs(inputs),
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        match self {
+            Self::Linear(model) => model.check(),
+            Self::Trees(model) => model.check(),
+            Self::Bayes(model) => model.check(),
+        }
+    }
+}
+
+/// How many times trees are trained for new rows, each time without another part of the rows.
+pub const BAGS: usize = 5;
+
+/// The repetition of folds that bags are cut by: none that rows are judged by.
+const BAG_CUT: usize = 1_000;
+
+/// Trees of all parts of the rows but one, for each part.
+fn bag(data: &Labelled<'_>, shape: TreeOptions, caller: Caller<'_>) -> Result<Vec<Trees>> {
+    if data.rows() < 2 {
+        return Ok(vec![Trees::fit(data, shape, caller)?]);
+    }
+    let parts = folds(data.labels, BAGS.min(data.rows()), shape.seed, BAG_CUT)?;
+    let count = parts.len();
+    let fit = |(part, fold): (usize, &Fold)| {
+        let progress = |step: JudgeProgress| (caller.progress)(part_of(step, part, count));
+        let caller = Caller { progress: &progress, interrupt: caller.interrupt };
+        Trees::fit(&Part::of(data, &fold.train).labelled(), shape, caller)
+    };
+    parts.iter().enumerate().map(fit).collect()
+}
+
 /// Asks all judges out-of-fold, then trains each on all rows with the setting that was best.
 ///
 /// # Errors
@@ -146,9 +206,17 @@ pub fn fit(data: &Labelled<'_>, options: &PanelOptions, caller: Caller<'_>) -> R
     Ok((Panel::fit(data, &judgement.scores, options, caller)?, judgement))
 }
 
+impl From<Trees> for Panel {
+    /// Trees alone, as they are.
+    fn from(trees: Trees) -> Self {
+        Self { members: vec![Member { models: vec![Model::Trees(trees)], temperature: 1.0, weight: 1.0 }] }
+    }
+}
+
 impl Panel {
-    /// Trains judges on all rows with the settings, temperatures and shares that they had out-of-fold. Judges from outside
-    /// (without a setting) are left out, and the shares of the others add up to 1 again.
+    /// Trains judges on all rows with the settings, temperatures and shares that they had out-of-fold. Trees are trained
+    /// [`BAGS`] times on different parts of the rows and averaged: what one learns from a wrong label, most others don't. Judges from
+    /// outside (without a setting) are left out, and the shares of the others add up to 1 again.
     ///
     /// # Errors
     /// No judge of this crate; as [`judge`].
@@ -160,25 +228,34 @@ impl Panel {
             return Err(tares_core::Error::empty("list of judges").into());
         }
         let member = |&(score, setting): &(&JudgeScore, Setting)| {
-            let model = match setting {
-                Setting::Penalty(strength) => Model::Linear(Linear::fit(data, strength, options.linear, caller)?),
-                Setting::Rounds(rounds) => {
-                    Model::Trees(Trees::fit(data, TreeOptions { rounds, ..options.tree_options() }, caller)?)
+            let models = match setting {
+                Setting::Penalty(strength) => vec![Model::Linear(Linear::fit(data, strength, options.linear, caller)?)],
+                Setting::Trees { rounds, leaves } => {
+                    let shape = TreeOptions { rounds, ..options.tree_shape(leaves) };
+                    bag(data, shape, caller)?.into_iter().map(Model::Trees).collect()
                 }
-                Setting::Smoothing(smoothing) => Model::Bayes(Bayes::fit(data, smoothing, caller)?),
+                Setting::Smoothing(smoothing) => vec![Model::Bayes(Bayes::fit(data, smoothing, caller)?)],
             };
-            Ok(Member { model, temperature: score.temperature, weight: score.weight / total })
+            Ok(Member { models, temperature: score.temperature, weight: score.weight / total })
         };
         Ok(Self { members: own.iter().map(member).collect::<Result<_>>()? })
     }
 
+    /// Numbers that were fitted, of all models.
+    pub fn parameters(&self) -> usize {
+        let models = self.members.iter().flat_map(|member| &member.models);
+        models
+            .map(|model| match model {
+                Model::Linear(model) => model.parameters(),
+                Model::Trees(model) => model.parameters(),
+                Model::Bayes(model) => model.parameters(),
+            })
+            .sum()
+    }
+
     /// K.
     pub fn classes(&self) -> usize {
-        match &self.members[0].model {
-            Model::Linear(model) => model.classes(),
-            Model::Trees(model) => model.classes(),
-            Model::Bayes(model) => model.classes(),
-        }
+        self.members[0].models[0].classes()
     }
 
     /// N × K probabilities of new rows, row after row.
@@ -187,11 +264,8 @@ impl Panel {
     /// Other columns than in training.
     pub fn probs(&self, inputs: &Matrix) -> Result<Vec<f64>> {
         let answer = |member: &Member| {
-            let mut log_probs = match &member.model {
-                Model::Linear(model) => model.log_probs(inputs)?,
-                Model::Trees(model) => model.log_probs(inputs)?,
-                Model::Bayes(model) => model.log_probs(inputs)?,
-            };
+            let said = member.models.iter().map(|model| model.log_probs(inputs)).collect::<Result<_>>()?;
+            let mut log_probs = mean_of(said);
             calibrate::apply(&mut log_probs, self.classes(), member.temperature);
             Ok(log_probs)
         };
@@ -203,18 +277,16 @@ impl Panel {
     pub(crate) fn check(&self) -> Result<()> {
         stored(!self.members.is_empty(), "a panel must have a judge")?;
         for member in &self.members {
-            let classes = match &member.model {
-                Model::Linear(model) => model.check().map(|()| model.classes())?,
-                Model::Trees(model) => model.check().map(|()| model.classes())?,
-                Model::Bayes(model) => model.check().map(|()| model.classes())?,
-            };
-            stored(classes == self.classes(), "judges of a panel must know the same classes")?;
+            stored(!member.models.is_empty(), "a judge of a panel must have a model")?;
+            member.models.iter().try_for_each(Model::check)?;
             stored(
                 member.temperature > 0.0 && member.temperature.is_finite(),
                 "temperatures must be finite and above 0",
             )?;
             stored(member.weight >= 0.0, "shares must be at least 0")?;
         }
+        let mut models = self.members.iter().flat_map(|member| &member.models);
+        stored(models.all(|model| model.classes() == self.classes()), "judges of a panel must know the same classes")?;
         let total: f64 = self.members.iter().map(|member| member.weight).sum();
         stored((total - 1.0).abs() < 1e-6, "shares must add up to 1")
     }

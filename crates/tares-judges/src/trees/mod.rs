@@ -93,6 +93,11 @@ impl Trees {
         Ok(loss::log_probs(&scores, self.classes))
     }
 
+    /// Numbers that were fitted: the values of all leaves.
+    pub fn parameters(&self) -> usize {
+        self.rounds.iter().flatten().map(|tree| tree.values.len()).sum()
+    }
+
     pub(crate) fn check(&self) -> Result<()> {
         stored((2..=1 << 20).contains(&self.classes), "number of classes must be in 2..=1048576")?;
         self.options.check().map_err(|error| crate::Error::Stored(error.to_string()))?;
@@ -110,13 +115,38 @@ impl Trees {
     }
 }
 
+/// Rows that are scored while trees are still being added.
+pub struct Scorer {
+    binned: Binned,
+    scores: Vec<f64>,
+    rounds: usize,
+}
+
+impl Scorer {
+    /// These rows, before the first round of `model`.
+    ///
+    /// # Errors
+    /// Other columns than in training.
+    pub fn new(model: &Trees, inputs: &Matrix) -> Result<Self> {
+        Ok(Self { binned: model.binner.bin(inputs)?, scores: model.start.repeat(inputs.rows()), rounds: 0 })
+    }
+
+    /// N × K log-probabilities by all rounds so far. Only the rounds since the last call are added.
+    pub fn log_probs(&mut self, model: &Trees) -> Vec<f64> {
+        for round in &model.rounds[self.rounds..] {
+            boost::add_round(round, &self.binned, &mut self.scores, model.start.len());
+        }
+        self.rounds = model.rounds.len();
+        loss::log_probs(&self.scores, model.classes)
+    }
+}
+
 /// One fold while it is trained.
 struct Training {
     boosting: Boosting,
-    binned: Binned,
+    held: Scorer,
     labels: Vec<Label>,
     weights: Vec<f64>,
-    scores: Vec<f64>,
     /// Sum of weighted losses of the held-out rows, before the first round and after each.
     losses: Vec<f64>,
 }
@@ -125,14 +155,12 @@ impl Training {
     fn start(data: &Labelled<'_>, fold: &Fold, options: TreeOptions) -> Result<Self> {
         let part = Part::of(data, &fold.train);
         let boosting = Boosting::new(&part.labelled(), options)?;
-        let binned = boosting.model().binner.bin(&data.inputs.select(&fold.held))?;
         let mut training = Self {
-            scores: boosting.model().start.repeat(fold.held.len()),
+            held: Scorer::new(boosting.model(), &data.inputs.select(&fold.held))?,
             labels: fold.held.iter().map(|&row| data.labels[row]).collect(),
             weights: fold.held.iter().map(|&row| data.weight(row)).collect(),
             losses: Vec::new(),
             boosting,
-            binned,
         };
         training.look();
         Ok(training)
@@ -140,16 +168,13 @@ impl Training {
 
     fn look(&mut self) {
         let classes = self.boosting.model().classes;
-        let log_probs = loss::log_probs(&self.scores, classes);
+        let log_probs = self.held.log_probs(self.boosting.model());
         let total: f64 = self.weights.iter().sum();
         self.losses.push(total * log_loss(&log_probs, &self.labels, classes, |row| self.weights[row]));
     }
 
     fn step(&mut self) -> Result<()> {
         self.boosting.step()?;
-        let model = self.boosting.model();
-        let round = model.rounds.last().expect("the round just taken");
-        boost::add_round(round, &self.binned, &mut self.scores, model.start.len());
         self.look();
         Ok(())
     }
@@ -157,9 +182,9 @@ impl Training {
     /// What the first `rounds` rounds say about the held-out rows.
     fn log_probs(&self, rounds: usize) -> Vec<f64> {
         let model = self.boosting.model();
-        let mut scores = model.start.repeat(self.binned.rows);
+        let mut scores = model.start.repeat(self.held.binned.rows);
         for round in &model.rounds[..rounds] {
-            boost::add_round(round, &self.binned, &mut scores, model.start.len());
+            boost::add_round(round, &self.held.binned, &mut scores, model.start.len());
         }
         loss::log_probs(&scores, model.classes)
     }

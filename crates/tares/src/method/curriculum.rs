@@ -180,7 +180,8 @@ impl Cl {
         Ok(())
     }
 
-    fn loss(&self) -> CurriculumLossConfig {
+    /// The loss that it trains with.
+    pub fn loss(&self) -> CurriculumLossConfig {
         let threshold = match self.c {
             Bound::E => Threshold::E,
             Bound::Q => Threshold::Q,
@@ -219,7 +220,8 @@ impl Npcl {
         Ok(())
     }
 
-    fn loss(&self) -> CurriculumLossConfig {
+    /// The loss that it trains with.
+    pub fn loss(&self) -> CurriculumLossConfig {
         let rate = self.rate.value();
         CurriculumLossConfig {
             threshold: if self.adaptive { Threshold::Npcl { rate } } else { Threshold::NpclFixed { rate } },

@@ -1,0 +1,51 @@
+//! Who judges: what was typed, or what suits the data.
+
+use super::Audit;
+use crate::judges::name::JudgeName;
+use crate::judges::panel::{COLUMN_FOLDS, Judges};
+use crate::learner::Learner;
+use crate::ui::failure::{Failure, Outcome};
+use tares::{Network, Plan};
+use tares_core::Dataset;
+
+/// Number of folds for judges that are networks: fewer, because they take longer.
+const NETWORK_FOLDS: usize = 4;
+
+impl Audit {
+    /// The judges that were typed, or those that suit the data. Options of networks add a network.
+    pub(super) fn who(&self, data: &Dataset) -> Outcome<Judges> {
+        let network = match &self.training.network {
+            None => Network::suggest(data.shape()),
+            Some(Learner::Network(network)) => network.clone(),
+            Some(learner) => {
+                return Err(Failure::new(format!("--network {learner}: {learner} is no network"))
+                    .way_out("name who judges with --judges, as in --judges linear,trees"));
+            }
+        };
+        let typed = self.train_method.is_some() || self.training.is_for_networks();
+        let names = match self.judges.is_empty() {
+            false if typed && !self.judges.iter().any(JudgeName::is_network) => {
+                return Err(Failure::new("options of networks were given, but no judge is a network")
+                    .way_out(format!("add one to --judges, as in --judges linear,trees,{network}")));
+            }
+            false => self.judges.clone(),
+            true => {
+                let mut names = JudgeName::portfolio(data, &network);
+                if typed && !names.iter().any(JudgeName::is_network) {
+                    names.push(JudgeName::Network(network));
+                }
+                names
+            }
+        };
+        let mut plan = Plan { epochs: 30, ..Plan::default() };
+        self.training.apply(&mut plan)?;
+        Ok(Judges {
+            names,
+            folds: self.folds.unwrap_or(COLUMN_FOLDS),
+            network_folds: self.folds.unwrap_or(NETWORK_FOLDS),
+            method: self.train_method.clone().map_or_else(|| "gce".parse(), Ok)?,
+            plan,
+            device: self.training.device().to_owned(),
+        })
+    }
+}
