@@ -33,7 +33,7 @@ pub use error::{Error, Result};
 pub use labelled::Labelled;
 pub use linear::{Linear, LinearOptions};
 pub use matrix::{InputColumn, Matrix, SparseRows};
-pub use panel::{Answer, Judge, JudgeScore, Judgement, Panel, PanelOptions, Setting};
+pub use panel::{Judge, JudgeAnswer, JudgeScore, Judgement, Panel, PanelOptions, Setting};
 pub use text::TextOptions;
 pub use text::counts::TextCounts;
 pub use text::features::TextFeatures;

@@ -8,7 +8,7 @@ use crate::ui::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use tares_core::Fingerprint;
-use tares_judges::{Answer, Setting};
+use tares_judges::{JudgeAnswer, Setting};
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,7 +25,7 @@ struct Head {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write(path: &Path, question: &str, answer: &Answer) -> Outcome<()> {
+pub fn write(path: &Path, question: &str, answer: &JudgeAnswer) -> Outcome<()> {
     let head = Head {
         question: question.to_owned(),
         judge: answer.judge.clone(),
@@ -44,7 +44,7 @@ pub fn write(path: &Path, question: &str, answer: &Answer) -> Outcome<()> {
 ///
 /// # Errors
 /// It cannot be read, is damaged, or answers another question.
-pub fn read(path: &Path, question: &str) -> Outcome<Option<Answer>> {
+pub fn read(path: &Path, question: &str) -> Outcome<Option<JudgeAnswer>> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -65,7 +65,7 @@ pub fn read(path: &Path, question: &str) -> Outcome<Option<Answer>> {
     if !rest.is_empty() || log_probs.len() != head.numbers || fingerprint(&log_probs) != head.fingerprint {
         return Err(damaged());
     }
-    Ok(Some(Answer { judge: head.judge, log_probs, setting: head.setting, seconds: head.seconds }))
+    Ok(Some(JudgeAnswer { judge: head.judge, log_probs, setting: head.setting, seconds: head.seconds }))
 }
 
 fn fingerprint(numbers: &[f64]) -> String {
@@ -82,7 +82,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("judge-trees.bin");
         assert_eq!(read(&path, "trees").unwrap(), None);
-        let answer = Answer {
+        let answer = JudgeAnswer {
             judge: "trees".into(),
             log_probs: vec![-0.1, -2.3, -1.0 / 3.0, -1e-300],
             setting: Some(Setting::Trees { rounds: 57, leaves: 31 }),

@@ -17,7 +17,7 @@ use tares_core::{Dataset, Label};
 use tares_data::Reading;
 use tares_judges::fold::repeats_for;
 use tares_judges::panel::ask;
-use tares_judges::{Answer, Caller, Judge, Judgement, Labelled, Matrix, Panel, PanelOptions};
+use tares_judges::{Caller, Judge, JudgeAnswer, Judgement, Labelled, Matrix, Panel, PanelOptions};
 
 /// The default number of folds for judges of columns.
 pub const COLUMN_FOLDS: usize = 5;
@@ -149,7 +149,7 @@ impl Judges {
         Ok(probs.chunks_exact(data.classes()).map(answer).collect())
     }
 
-    fn ask_columns(&self, judge: Judge, data: &Dataset, matrix: &Matrix, caller: Caller<'_>) -> Outcome<Answer> {
+    fn ask_columns(&self, judge: Judge, data: &Dataset, matrix: &Matrix, caller: Caller<'_>) -> Outcome<JudgeAnswer> {
         let rows = Labelled::new(matrix, data.given(), data.classes());
         Ok(ask(judge, &rows, &self.options(), caller)?)
     }
@@ -160,13 +160,13 @@ impl Judges {
         data: &Dataset,
         place: &Path,
         says: &dyn Fn(u64, u64, bool),
-    ) -> Outcome<Answer> {
+    ) -> Outcome<JudgeAnswer> {
         let start = Instant::now();
         let device = tares::device::by_name(&self.device)?;
         let folds = CrossValidation::new(data, self.network_folds, network, &self.method, &self.plan, &device)?;
         let probs = out_of_fold(&folds, place, &mut |progress| says(progress.done(), progress.total(), false))?;
         let log_probs = probs.iter().map(|&p| f64::from(p.max(f32::MIN_POSITIVE)).ln()).collect();
-        Ok(Answer { judge: network.to_string(), log_probs, setting: None, seconds: start.elapsed().as_secs_f64() })
+        Ok(JudgeAnswer { judge: network.to_string(), log_probs, setting: None, seconds: start.elapsed().as_secs_f64() })
     }
 
     /// Everything that a judge's answer depends on, as text: an answer is only reused for the same question.

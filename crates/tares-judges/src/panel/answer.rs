@@ -1,4 +1,4 @@
-//! [`Answer`]: what one judge says about every row, out-of-fold.
+//! [`JudgeAnswer`]: what one judge says about every row, out-of-fold.
 
 use super::{Judge, PanelOptions};
 use crate::caller::{Caller, JudgeProgress};
@@ -16,7 +16,7 @@ use tares_core::Label;
 
 /// What one judge says about every row that it was not trained on. A judge from outside this crate gives one too.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct JudgeAnswer {
     /// The judge's name.
     pub judge: String,
     /// N × K log-probabilities, row after row, as the judge gives them.
@@ -76,7 +76,7 @@ pub fn cuts(labels: &[Label], options: &PanelOptions) -> Result<Vec<Vec<Fold>>> 
 ///
 /// # Errors
 /// As [`judge`](super::judge).
-pub fn ask(judge: Judge, data: &Labelled<'_>, options: &PanelOptions, caller: Caller<'_>) -> Result<Answer> {
+pub fn ask(judge: Judge, data: &Labelled<'_>, options: &PanelOptions, caller: Caller<'_>) -> Result<JudgeAnswer> {
     data.check()?;
     let start = Instant::now();
     let cuts = cuts(data.labels, options)?;
@@ -119,7 +119,7 @@ pub fn ask(judge: Judge, data: &Labelled<'_>, options: &PanelOptions, caller: Ca
         }
     };
     let seconds = start.elapsed().as_secs_f64();
-    Ok(Answer { judge: judge.name().to_owned(), log_probs, setting: Some(setting), seconds })
+    Ok(JudgeAnswer { judge: judge.name().to_owned(), log_probs, setting: Some(setting), seconds })
 }
 
 /// One fit per repetition, with the progress of all of them as one.

@@ -1,6 +1,6 @@
 //! Several answers become one: each calibrated, weighted by how well they predict the given labels together.
 
-use super::answer::{Answer, Setting};
+use super::answer::{JudgeAnswer, Setting};
 use crate::calibrate;
 use crate::error::{Result, same_length};
 use crate::softmax::{first_choice, log_loss};
@@ -45,7 +45,12 @@ impl Judgement {
     ///
     /// # Errors
     /// No answer; answers about other rows or classes; labels outside 0..K; numbers that are not finite.
-    pub fn of(mut answers: Vec<Answer>, labels: &[Label], classes: usize, weights: Option<&[f64]>) -> Result<Self> {
+    pub fn of(
+        mut answers: Vec<JudgeAnswer>,
+        labels: &[Label],
+        classes: usize,
+        weights: Option<&[f64]>,
+    ) -> Result<Self> {
         if answers.is_empty() {
             return Err(tares_core::Error::empty("list of judges").into());
         }

@@ -6,7 +6,7 @@
 mod answer;
 mod blend;
 
-pub use answer::{Answer, Setting, ask, cuts};
+pub use answer::{JudgeAnswer, Setting, ask, cuts};
 pub use blend::{JudgeScore, Judgement};
 
 use crate::bayes::Bayes;
