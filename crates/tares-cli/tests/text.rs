@@ -157,7 +157,7 @@ fn texts_of_any_length_and_script_are_read() {
     fs::write(folder.path().join("t.csv"), &rows).unwrap();
     let ask = ["audit", "t.csv", "--out", "out", "--exit-zero", "--json"];
     let found = tares_in(folder.path(), &ask).json();
-    assert_eq!(found["suspects"], 0, "{found}");
+    assert_eq!(found["summary"]["suspects"], 0, "{found}");
     assert!(fs::metadata(folder.path().join("out/audit.html")).unwrap().len() < 300_000);
 
     // Texts that are all alike say nothing: no suspect is sure, and nothing fails.
@@ -169,4 +169,23 @@ fn texts_of_any_length_and_script_are_read() {
         .unwrap();
     let error = tares_in(folder.path(), &["audit", "latin.csv", "--text", "text", "--out", "latin"]).fails(2);
     assert!(error.contains("line 2") && error.contains("UTF-8"), "{error}");
+}
+
+#[test]
+fn a_model_is_trained_on_texts_and_used() {
+    let folder = tempfile::tempdir().unwrap();
+    messages(folder.path(), 300);
+    tares_in(folder.path(), &["train", "messages.csv", "--out", "run"]).success();
+    let new = "message\nplease claim the free prize now\nthanks for dinner at home tomorrow\n";
+    fs::write(folder.path().join("new.csv"), new).unwrap();
+    tares_in(folder.path(), &["predict", "run", "new.csv", "--out", "answers.csv"]).success();
+    let answers = fs::read_to_string(folder.path().join("answers.csv")).unwrap();
+    let at = answers.lines().next().unwrap().split(',').position(|name| name == "predicted").unwrap();
+    let predicted: Vec<&str> = answers.lines().skip(1).map(|line| line.split(',').nth(at).unwrap()).collect();
+    assert_eq!(predicted, ["spam", "ham"], "{answers}");
+    let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
+    assert!(page.contains("<mark>"), "the words that speak for a suggestion are not marked");
+    fs::write(folder.path().join("other.csv"), "subject\nhello\n").unwrap();
+    let error = tares_in(folder.path(), &["predict", "run", "other.csv"]).fails(2);
+    assert!(error.contains("message"), "{error}");
 }

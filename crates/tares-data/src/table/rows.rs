@@ -9,7 +9,7 @@ use crate::io::Input;
 use crate::load::{LoadOptions, Loaded, NewRows};
 use crate::reading::{Reading, RowShape};
 use crate::source::{Format, Found, Origin, recognise};
-use crate::table::columns::{ColumnKind, MISSING, RawTable, Values, label_position};
+use crate::table::columns::{ColumnKind, LeftOut, MISSING, RawTable, Values, label_position};
 use crate::table::index;
 use crate::table::labels::LabelColumn;
 use crate::table::rules::TableRules;
@@ -331,14 +331,21 @@ pub(crate) fn from_jsonl(
     label_needed: bool,
 ) -> Result<TablePart> {
     let mut table = jsonl::read(open()?, &label.into_iter().chain(id).collect::<Vec<_>>())?;
+    let unusable = |column: &LeftOut| {
+        let problem = format!("column \"{}\" {}, so it can be neither label nor id", column.name, column.why);
+        DataError::format(&table.path, Place::File, problem)
+    };
     if let Some(nested) = table.left_out.iter().find(|column| [label, id].contains(&Some(column.name.as_str()))) {
-        let problem = format!("column \"{}\" {}, so it can be neither label nor id", nested.name, nested.why);
-        return Err(DataError::format(&table.path, Place::File, problem));
+        return Err(unusable(nested));
     }
     let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
     let label = match label_position(&names, label, true) {
         Ok(position) => Some((names[position].to_owned(), position)),
-        Err(error) if label_needed => return Err(DataError::content(&table.path, error)),
+        Err(error) if label_needed => {
+            let called = |column: &&LeftOut| label_position(&[&column.name], None, true).is_ok();
+            let nested = table.left_out.iter().find(called);
+            return Err(nested.map_or_else(|| DataError::content(&table.path, error), unusable));
+        }
         Err(_) => None,
     };
     let id = id.filter(|id| label_needed || names.contains(id)).map(str::to_owned);
