@@ -63,7 +63,7 @@ def audits(texts, given, classes, wrong, folder, columns):
     with open(f"{folder}/audit/suspects.csv") as file: found = np.array([int(row["index"]) for row in csv.DictReader(file)], int)
     summary = json.load(open(f"{folder}/audit/summary.json"))
     low, high = summary["noise_rate_interval"]
-    print("   ", [(j["judge"], round(j["log_loss"], 3), round(j["weight"], 2), j["setting"], round(j["seconds"], 1)) for j in summary["judges"]], file=sys.stderr)
+    print("   ", [(j["judge"], round(j["log_loss"], 3), round(j["weight"], 2), j["setting"]) for j in summary["judges"]], file=sys.stderr)
     yield "tares", dict(f1=f1(found, wrong), rate=summary["noise_rate"], low=low, high=high, seconds=seconds)
     for name, make in (("logistic regression", linear), ("naive Bayes", bayes)):
         oof, seconds = out_of_fold(make, texts, given, classes)
