@@ -92,7 +92,7 @@ class CurriculumLoss(nn.Module):
         self.burn_in = burn_in
         self.scope = scope
         self._selects: bool | None = None if burn_in > 0 else True
-        self._seen: Seen | HostStep | None = None
+        self._seen: Seen | Packed | HostStep | None = None
         self._set(Threshold.read(threshold, rate))
 
     def _set(self, threshold: Threshold) -> None:
@@ -152,22 +152,26 @@ class CurriculumLoss(nn.Module):
         Tensor
             A number: ``[]``.
         """
-        logits = at_least_single(logits)
+        if logits.dtype is not torch.float32:
+            logits = at_least_single(logits)
         if self._recipe is None or not native.fits(logits, targets):
             return self.forward_tensors(logits, targets)
         if torch.compiler.is_compiling():
             return self._forward_compiled(logits, targets, self._recipe)
         step, slopes = native.step(native.host_loss(*self._recipe), logits.detach(), targets, self.selects)
         self.__dict__["_seen"] = step  # a module's own way to set an attribute takes microseconds
-        return native.attach(logits, targets, slopes, step.value, self)
+        if not (logits.requires_grad and torch.is_grad_enabled()):
+            return torch.scalar_tensor(step.value)
+        value: Tensor = native.CoreLoss.apply(logits, slopes, step.value, (self, targets))
+        return value
 
     def _forward_compiled(self, logits: Tensor, targets: Tensor, recipe: native.Recipe) -> Tensor:
         check_batch(logits, targets)
-        fixed, selects = logits.detach(), self.selects
         kind, _, *rest = recipe
-        value, slopes, margins, losses = torch.ops.tares.curriculum(fixed, targets, self._numbers[2], kind, *rest, selects)
-        self._seen = Seen(margins, losses, targets, logits.shape[1], 0, logits.shape[0], selects)
-        return native.attach(logits, targets, slopes, value, self)
+        value, samples = native.CompiledLoss.apply(logits, targets, self._numbers[2], kind, *rest, self.selects)
+        self._seen = Packed(samples, targets, logits.shape[1], self.selects)
+        loss: Tensor = value
+        return loss
 
     def forward_tensors(self, logits: Tensor, targets: Tensor) -> Tensor:
         """:meth:`forward` in tensor operations alone: on every device, compiled, differentiable twice.
@@ -237,10 +241,10 @@ class CurriculumLoss(nn.Module):
             raise RuntimeError("nothing was kept yet: kept speaks of the last batch that the loss was called with")
         if isinstance(self._seen, HostStep):
             return self._kept_by_core(self._seen)
-        return self._kept(self._seen)
+        return self._kept(self._seen.unpacked() if isinstance(self._seen, Packed) else self._seen)
 
     def _kept_by_core(self, step: HostStep) -> Kept:
-        mask, margins = torch.from_numpy(step.kept()), torch.from_numpy(step.margins())
+        mask, margins = torch.from_numpy(step.kept()), torch.from_numpy(step.samples()[0])
         return Kept(
             mask=mask,
             margins=margins,
@@ -316,3 +320,18 @@ class Seen:
     begin: int  #: where this process's samples begin
     samples: int  #: how many they are
     selects: bool
+
+
+@dataclass(frozen=True)
+class Packed:
+    """The same as a compiled graph hands it out: one tensor ``[2, m]`` of margins and losses, as every output of a graph takes time."""
+
+    samples: Tensor
+    labels: Tensor
+    classes: int
+    selects: bool
+
+    def unpacked(self) -> Seen:
+        """The margins and losses on their own."""
+        margins, losses = self.samples
+        return Seen(margins, losses, self.labels, self.classes, 0, losses.shape[0], self.selects)

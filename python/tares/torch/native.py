@@ -75,51 +75,58 @@ def step(host: HostLoss, logits: Tensor, targets: Tensor, selects: bool) -> tupl
     return found, torch.from_numpy(slopes)
 
 
-def attach(logits: Tensor, targets: Tensor, slopes: Tensor, value: float | Tensor, owner: CurriculumLoss) -> Tensor:
-    """The value as a tensor with these slopes as its derivative."""
-    if logits.requires_grad and torch.is_grad_enabled():
-        attached: Tensor = Attach.apply(logits, targets, slopes, value, owner)
-        return attached
-    return value if isinstance(value, Tensor) else torch.scalar_tensor(value)
-
-
-class Attach(torch.autograd.Function):
-    """A value that is known already, with slopes that are known already as its derivative."""
+class CoreLoss(torch.autograd.Function):
+    """The value that the core computed, with the slopes that it computed beside it as the derivative."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, targets: Tensor, slopes: Tensor, value: float | Tensor, owner: CurriculumLoss) -> Tensor:
-        ctx.save_for_backward(logits, targets, slopes)
-        ctx.owner = owner
-        return value.clone() if isinstance(value, Tensor) else torch.scalar_tensor(value)
+    def forward(ctx: Any, logits: Tensor, slopes: Tensor, value: float, again: tuple[CurriculumLoss, Tensor]) -> Tensor:
+        ctx.save_for_backward(logits, slopes)
+        ctx.again = again
+        return torch.scalar_tensor(value)
 
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
-        logits, targets, slopes = ctx.saved_tensors
+        logits, slopes = ctx.saved_tensors
         if torch.is_grad_enabled():  # create_graph: tensor operations can be differentiated again
-            value = ctx.owner.forward_tensors(logits, targets)
-            (slopes,) = torch.autograd.grad(value, logits, create_graph=True)
-        return slopes * upstream, None, None, None, None
+            owner, targets = ctx.again
+            (slopes,) = torch.autograd.grad(owner.forward_tensors(logits, targets), logits, create_graph=True)
+        return slopes * upstream, None, None, None
 
 
-# ---- the same as an operation of PyTorch
+# ---- the same as an operation of PyTorch, for compiled graphs
 
 _OPERATIONS = torch.library.Library("tares", "DEF")  # type: ignore[no-untyped-call]  # operations live as long as this does
 _OPERATIONS.define(  # type: ignore[no-untyped-call]
     "curriculum(Tensor logits, Tensor targets, Tensor number, str kind, str rank, str train, bool extra, bool balanced, bool selects)"
-    " -> (Tensor value, Tensor slopes, Tensor margins, Tensor losses)"
+    " -> (Tensor value, Tensor slopes, Tensor samples)"
 )
 
 
-def _on_cpu(logits: Tensor, targets: Tensor, number: Tensor, kind: str, *rest: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _on_cpu(logits: Tensor, targets: Tensor, number: Tensor, kind: str, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
     found, slopes = step(host_loss(kind, number.item(), *rest[:-1]), logits, targets, rest[-1])
-    return torch.scalar_tensor(found.value), slopes, torch.from_numpy(found.margins()), torch.from_numpy(found.losses())
+    return torch.scalar_tensor(found.value), slopes, torch.from_numpy(found.samples())
 
 
-def _shapes(logits: Tensor, *rest: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    per_row = logits.new_empty(logits.shape[0], dtype=torch.float64)
+def _shapes(logits: Tensor, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
     slopes = torch.empty_like(logits, memory_format=torch.contiguous_format)
-    return logits.new_empty(()), slopes, per_row, torch.empty_like(per_row)
+    return logits.new_empty(()), slopes, logits.new_empty((2, logits.shape[0]), dtype=torch.float64)
 
 
 _OPERATIONS.impl("curriculum", _on_cpu, "CPU")  # type: ignore[no-untyped-call]
 torch.library.register_fake("tares::curriculum", _shapes, lib=_OPERATIONS)
+
+
+class CompiledLoss(torch.autograd.Function):
+    """:class:`CoreLoss` in a compiled graph, which can be differentiated once: the value, and what the core saw."""
+
+    @staticmethod
+    def forward(ctx: Any, logits: Tensor, targets: Tensor, number: Tensor, kind: str, *rest: Any) -> tuple[Tensor, Tensor]:
+        value, slopes, samples = torch.ops.tares.curriculum(logits, targets, number, kind, *rest)
+        ctx.save_for_backward(slopes)
+        ctx.mark_non_differentiable(samples)
+        return value, samples
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        (slopes,) = ctx.saved_tensors
+        return slopes * upstream, None, None, None, None, None, None, None, None
