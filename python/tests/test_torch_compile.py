@@ -1,4 +1,7 @@
-"""torch.compile without graph breaks: the same losses, and no new compilation for every epoch or rate."""
+"""torch.compile without graph breaks: the same losses, and no new compilation for every epoch or rate.
+
+On the CPU the core computes logits in 32 bits; those in 64 bits take the way of all other devices, tensor operations.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tares.torch import CurriculumLoss, EarlyLearningRegulariser  # noqa: E402
+from tares.torch.curriculum import Packed, Seen  # noqa: E402
 
 
 def batch(rows: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -14,31 +18,35 @@ def batch(rows: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     return (4 * torch.randn(rows, 5, generator=draw)).round() / 2, torch.randint(5, (rows,), generator=draw)
 
 
-def compare(loss: CurriculumLoss, compiled: torch.nn.Module, rows: int, seed: int) -> None:
+def compare(loss: CurriculumLoss, compiled: torch.nn.Module, rows: int, seed: int, dtype: torch.dtype = torch.float32) -> None:
     logits, targets = batch(rows, seed)
+    logits = logits.to(dtype)
     plain, fast = (logits.clone().requires_grad_() for _ in range(2))
     value = loss(plain, targets)
     kept = loss.kept.mask
     value.backward()
     found = compiled(fast, targets)
+    assert isinstance(loss._seen, Packed if dtype == torch.float32 else Seen)
     assert torch.equal(loss.kept.mask, kept)
     found.backward()
     torch.testing.assert_close(found, value, rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(fast.grad, plain.grad, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize(("backend", "balanced"), [("inductor", False), ("inductor", True), ("aot_eager", False)])
-def test_compiled_whole_it_is_the_same_loss(backend: str, balanced: bool) -> None:
+def test_compiled_whole_it_is_the_same_loss(backend: str, balanced: bool, dtype: torch.dtype) -> None:
     torch._dynamo.reset()
     loss = CurriculumLoss("npcl", rate=0.3, balanced=balanced, burn_in=1)
     compiled = torch.compile(loss, fullgraph=True, backend=backend)
     for epoch in range(3):
         loss.set_epoch(epoch)
         for seed in range(3):
-            compare(loss, compiled, 48, 10 * epoch + seed)
+            compare(loss, compiled, 48, 10 * epoch + seed, dtype)
 
 
-def test_a_rate_that_changes_every_epoch_is_not_compiled_every_epoch() -> None:
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_rate_that_changes_every_epoch_is_not_compiled_every_epoch(dtype: torch.dtype) -> None:
     torch._dynamo.reset()
     counter = torch._dynamo.testing.CompileCounterWithBackend("aot_eager")
     loss = CurriculumLoss("npcl", rate=0.0, burn_in=2)
@@ -46,7 +54,7 @@ def test_a_rate_that_changes_every_epoch_is_not_compiled_every_epoch() -> None:
     for epoch in range(20):
         loss.set_epoch(epoch)
         loss.rate = 0.02 * epoch
-        compare(loss, compiled, 32, epoch)
+        compare(loss, compiled, 32, epoch, dtype)
     assert counter.frame_count <= 4, f"compiled {counter.frame_count} times"
 
 

@@ -3,7 +3,6 @@
 use crate::dataset::{Label, check_labels};
 use crate::error::{Error, Result, same_length};
 use crate::estimate::math32::{exp2, larger};
-use crate::margin::own_and_best_other;
 use crate::surrogate::{Surrogate, hinge};
 use crate::widest::{Work, widest};
 use rayon::prelude::*;
@@ -160,9 +159,6 @@ impl Work for Softmax<'_> {
 
 /// The position of the largest logit apart from the label's; of equals the first.
 fn best_other(row: &[f32], label: usize) -> usize {
-    if row.len() <= 32 {
-        return own_and_best_other(row, label as Label).1;
-    }
     let (before, after) = (&row[..label], &row[label + 1..]);
     let top = larger(largest(before), largest(after));
     let place = before.iter().position(|&logit| logit == top);
@@ -185,6 +181,7 @@ fn largest(numbers: &[f32]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::margin::own_and_best_other;
     use crate::stream::stream;
 
     fn random(seed: u64, rows: usize, classes: usize) -> (Vec<f32>, Vec<Label>) {

@@ -137,10 +137,14 @@ impl HostStep {
         self.kept.to_pyarray(py)
     }
 
-    /// Every sample's margin, and in a second row what it was ranked by.
-    fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let both = [&self.margins[..], &self.losses[..]].concat();
-        PyArray1::from_vec(py, both).reshape([2, self.margins.len()])
+    /// What every sample was ranked by.
+    fn losses<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.losses.to_pyarray(py)
+    }
+
+    /// Every sample's margin.
+    fn margins<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.margins.to_pyarray(py)
     }
 }
 

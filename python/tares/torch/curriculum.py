@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.compiler import is_compiling
 
 from tares._tares import HostStep
 
@@ -85,26 +86,26 @@ class CurriculumLoss(nn.Module):
             raise ValueError(f"burn_in must be a number of epochs >= 0, got {burn_in!r}")
         if scope not in SCOPES:
             raise ValueError(f"scope must be one of {', '.join(SCOPES)}, got {scope!r}")
-        self.ranking_loss = sample_loss(rank)
-        self.training_loss = sample_loss(train)
-        self.extra = bool(extra)
-        self.balanced = bool(balanced)
+        self._ranking = sample_loss(rank)
+        self._training = sample_loss(train)
+        self._extra = bool(extra)
+        self._balanced = bool(balanced)
         self.burn_in = burn_in
-        self.scope = scope
+        self._scope = scope
         self._selects: bool | None = None if burn_in > 0 else True
         self._seen: Seen | Packed | HostStep | None = None
         self._set(Threshold.read(threshold, rate))
 
     def _set(self, threshold: Threshold) -> None:
-        self.threshold = threshold
+        self._threshold = threshold
         # For compiled graphs: a number would be compiled in, and every new rate would mean a new compilation.
         self._numbers = torch.tensor([*threshold.slopes, threshold.value or 0.0], dtype=torch.float64)
         self._recipe = self._make_recipe()
 
     def _make_recipe(self) -> native.Recipe | None:
-        if self.scope == "global":
+        if self._scope == "global":
             return None
-        return native.recipe(self.threshold, self.ranking_loss, self.training_loss, self.extra, self.balanced)
+        return native.recipe(self._threshold, self._ranking, self._training, self._extra, self._balanced)
 
     # ---- what changes over the epochs
 
@@ -125,15 +126,20 @@ class CurriculumLoss(nn.Module):
         return self._selects
 
     @property
+    def threshold(self) -> Threshold:
+        """Where C comes from."""
+        return self._threshold
+
+    @property
     def rate(self) -> float | None:
         """The noise rate; ``None`` for thresholds without one."""
-        return self.threshold.value if self.threshold.has_rate else None
+        return self._threshold.value if self._threshold.has_rate else None
 
     @rate.setter
     def rate(self, rate: float) -> None:
-        if not self.threshold.has_rate:
-            raise ValueError(f"threshold {self.threshold} takes no noise rate, got rate={rate}")
-        self._set(Threshold(self.threshold.kind, float(rate)).check())
+        if not self._threshold.has_rate:
+            raise ValueError(f"threshold {self._threshold} takes no noise rate, got rate={rate}")
+        self._set(Threshold(self._threshold.kind, float(rate)).check())
 
     # ---- the loss
 
@@ -154,10 +160,12 @@ class CurriculumLoss(nn.Module):
         """
         if logits.dtype is not torch.float32:
             logits = at_least_single(logits)
-        if self._recipe is None or not native.fits(logits, targets):
+        if self._recipe is None or not native.readable(logits, targets):
             return self.forward_tensors(logits, targets)
-        if torch.compiler.is_compiling():
+        if is_compiling():
             return self._forward_compiled(logits, targets, self._recipe)
+        if not native.has_values(logits):
+            return self.forward_tensors(logits, targets)
         step, slopes = native.step(native.host_loss(*self._recipe), logits.detach(), targets, self.selects)
         self.__dict__["_seen"] = step  # a module's own way to set an attribute takes microseconds
         if not (logits.requires_grad and torch.is_grad_enabled()):
@@ -188,27 +196,27 @@ class CurriculumLoss(nn.Module):
             fixed = logits.detach()
             rival = rivals(fixed, targets)
             seen = self._see(fixed, targets, rival)
-            mask = self._mask(seen, self.extra)
+            mask = self._mask(seen, self._extra)
             mask = mask | seen.losses.isnan().any()  # hand on what is not a number
             kept = mask.sum()
         self._seen = seen
         mask = mask[seen.begin : seen.begin + samples]
         # A dropped row may hold infinities, whose gradient would be 0 * inf: keep them out of the training loss.
         rows = torch.where(mask[:, None], logits, 0.0)
-        losses = self.training_loss.with_rivals(rows, targets, rival)
+        losses = self._training.with_rivals(rows, targets, rival)
         value = torch.where(mask, losses, 0.0).sum() / kept.clamp(min=1)
-        return value * ranks.world() if self.scope == "global" else value
+        return value * ranks.world() if self._scope == "global" else value
 
     def _see(self, logits: Tensor, targets: Tensor, rival: Tensor) -> Seen:
         margins = margin_to(logits, targets, rival, wide=True)
-        rank = self.ranking_loss
+        rank = self._ranking
         if isinstance(rank, MarginLoss):
             losses = rank.of_margin(margins)
         elif isinstance(rank, WeightedHingeLoss):
             losses = rank.with_rivals(widest(logits), targets, rival)
         else:
             losses = widest(rank.with_rivals(logits, targets, rival))
-        if self.scope == "batch" or ranks.world() == 1:
+        if self._scope == "batch" or ranks.world() == 1:
             return Seen(margins, losses, targets, logits.shape[1], 0, logits.shape[0], self.selects)
         (everyones, losses, labels), begin = ranks.gather([margins, losses, targets.to(losses.dtype)])
         return Seen(everyones, losses, labels.to(targets.dtype), logits.shape[1], begin, logits.shape[0], self.selects)
@@ -216,20 +224,20 @@ class CurriculumLoss(nn.Module):
     def _mask(self, seen: Seen, extra: bool) -> Tensor:
         if not seen.selects:
             return torch.ones_like(seen.losses, dtype=torch.bool)
-        if self.balanced:
+        if self._balanced:
             return select_by_class(seen.losses, self._groups(seen), extra)
         return select(seen.losses, seen.margins < 0, self._bound, extra)
 
     def _groups(self, seen: Seen) -> Groups:
         wrong = (seen.margins < 0).to(seen.losses.dtype)
-        return Groups.of(wrong, seen.labels if self.balanced else None, seen.classes, self._bound)
+        return Groups.of(wrong, seen.labels if self._balanced else None, seen.classes, self._bound)
 
     def _bound(self, samples: Tensor, misclassified: Tensor) -> Tensor:
-        if self.threshold.prior is not None:
+        if self._threshold.prior is not None:
             # Outside [0, 2 m] the partial optimisation is not defined.
-            bound = self.threshold.prior(samples, misclassified)
+            bound = self._threshold.prior(samples, misclassified)
             return bound.to(samples.dtype).clamp(min=0).minimum(2 * samples)
-        a, b = self._numbers[:2].unbind() if torch.compiler.is_compiling() else self.threshold.slopes
+        a, b = self._numbers[:2].unbind() if is_compiling() else self._threshold.slopes
         return a * samples + b * misclassified
 
     # ---- what was kept
@@ -244,7 +252,7 @@ class CurriculumLoss(nn.Module):
         return self._kept(self._seen.unpacked() if isinstance(self._seen, Packed) else self._seen)
 
     def _kept_by_core(self, step: HostStep) -> Kept:
-        mask, margins = torch.from_numpy(step.kept()), torch.from_numpy(step.samples()[0])
+        mask, margins = torch.from_numpy(step.kept()), torch.from_numpy(step.margins())
         return Kept(
             mask=mask,
             margins=margins,
@@ -260,7 +268,7 @@ class CurriculumLoss(nn.Module):
     def _kept(self, seen: Seen) -> Kept:
         losses = seen.losses
         number = ~losses.isnan().any()
-        mask = self._mask(seen, self.extra) & number
+        mask = self._mask(seen, self._extra) & number
         without = self._mask(seen, False) & number
         sums = torch.where(without, losses, 0.0)
         if seen.selects:
@@ -284,7 +292,7 @@ class CurriculumLoss(nn.Module):
 
     def _teaches(self, margins: Tensor) -> Tensor:
         """Whether the base loss trained has a gradient at these margins; other losses are taken to have one everywhere."""
-        loss = self.training_loss
+        loss = self._training
         if isinstance(loss, WeightedHingeLoss):
             return margins < 1
         if not isinstance(loss, MarginLoss):
@@ -301,11 +309,11 @@ class CurriculumLoss(nn.Module):
 
     def extra_repr(self) -> str:
         """How it was made."""
-        threshold = "function" if self.threshold.prior else repr(self.threshold.kind)
-        number = "" if self.threshold.value is None else f", {'rate' if self.threshold.has_rate else 'c'}={written(self.threshold.value)}"
+        threshold = "function" if self._threshold.prior else repr(self._threshold.kind)
+        number = "" if self._threshold.value is None else f", {'rate' if self._threshold.has_rate else 'c'}={written(self._threshold.value)}"
         return (
-            f"{threshold}{number}, rank={self.ranking_loss.name!r}, train={self.training_loss.name!r}, extra={self.extra}, "
-            f"balanced={self.balanced}, burn_in={self.burn_in}, scope={self.scope!r}"
+            f"{threshold}{number}, rank={self._ranking.name!r}, train={self._training.name!r}, extra={self._extra}, "
+            f"balanced={self._balanced}, burn_in={self.burn_in}, scope={self._scope!r}"
         )
 
 

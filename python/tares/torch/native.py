@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -51,14 +52,14 @@ def host_loss(kind: str, number: float, rank: str, train: str, extra: bool, bala
     return HostLoss(str(threshold), rank, train, extra, balanced)
 
 
-def fits(logits: Tensor, targets: Tensor) -> bool:
-    """Whether the core can read this batch where it lies: on the CPU, in 32 bits, with values (which torch.func's have not)."""
-    return (
-        logits.is_cpu
-        and logits.dtype is torch.float32
-        and targets.dtype is torch.int64
-        and (torch.compiler.is_compiling() or (type(logits) in _PLAIN and not _transformed()))
-    )
+def readable(logits: Tensor, targets: Tensor) -> bool:
+    """Whether the core can read such tensors: on the CPU, logits in 32 bits."""
+    return logits.is_cpu and logits.dtype is torch.float32 and targets.dtype is torch.int64
+
+
+def has_values(logits: Tensor) -> bool:
+    """Whether these are numbers in memory, not a stand-in for them (subclasses, torch.func)."""
+    return type(logits) in _PLAIN and not _transformed()
 
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
@@ -104,7 +105,7 @@ _OPERATIONS.define(  # type: ignore[no-untyped-call]
 
 def _on_cpu(logits: Tensor, targets: Tensor, number: Tensor, kind: str, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
     found, slopes = step(host_loss(kind, number.item(), *rest[:-1]), logits, targets, rest[-1])
-    return torch.scalar_tensor(found.value), slopes, torch.from_numpy(found.samples())
+    return torch.scalar_tensor(found.value), slopes, torch.from_numpy(np.stack((found.margins(), found.losses())))
 
 
 def _shapes(logits: Tensor, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
