@@ -21,7 +21,7 @@ fn every_command_in_the_guide_runs() {
         for line in commands {
             let words = words(&line);
             let mut program = command(&words[1..].iter().map(String::as_str).collect::<Vec<_>>());
-            program.current_dir(place.path());
+            program.current_dir(place.path()).env("TARES_CACHE", place.path().join("cache"));
             let output = program.output().unwrap();
             let error = String::from_utf8_lossy(&output.stderr);
             // 1 is a finding, which is what an audit is for.
