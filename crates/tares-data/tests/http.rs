@@ -147,7 +147,7 @@ fn a_connection_that_always_breaks_keeps_what_came_for_the_next_call() {
     let path = folder.path().join("file.bin");
     let (outcome, _, _) = fetch(Manner::Cuts { after: 10_000, times: 99 }, &path);
     let error = outcome.unwrap_err().to_string();
-    assert!(error.contains("after 40000 of 300000 bytes (the next attempt goes on there)"), "{error}");
+    assert!(error.contains("after 40000 of 300000 bytes (the next attempt continues there)"), "{error}");
     assert!(!path.exists());
     let (outcome, server, _) = fetch(Manner::Good, &path);
     outcome.unwrap();
@@ -171,7 +171,7 @@ fn a_download_that_stalls_for_good_ends_with_an_error_and_keeps_what_came() {
     let path = folder.path().join("file.bin");
     let (outcome, _, _) = fetch(Manner::Stalls { after: 10_000, times: 99 }, &path);
     let error = outcome.unwrap_err().to_string();
-    assert!(error.contains("after 40000 of 300000 bytes (the next attempt goes on there)"), "{error}");
+    assert!(error.contains("after 40000 of 300000 bytes (the next attempt continues there)"), "{error}");
     assert!(error.contains("timeout"), "{error}");
     assert_eq!(std::fs::metadata(folder.path().join("file.bin.part")).unwrap().len(), 40_000);
 }
