@@ -94,6 +94,10 @@ impl Recipe {
         if let Some(row) = self.methods.iter().find(|row| row.name.is_none()) {
             return Err(Failure::new(format!("method {}: a recipe names its rows: add `name`", row.method)));
         }
+        if let Some(name) = names.iter().find(|name| name.contains(',')) {
+            // `--only` separates names by commas.
+            return Err(Error::value("name of a row", "without a comma", name).into());
+        }
         self.published.check(&names, columns.len())?;
         for claim in &self.claims {
             claim.check(&names, &columns).map_err(|failure| failure.within(format!("claim \"{}\"", claim.says)))?;
@@ -191,6 +195,7 @@ deviations = ["a smaller network"]
         assert!(said("title", "titel").contains("line 3, column 1"));
         assert!(said("B = [\"80.0\"]", "C = [\"80.0\"]").contains("published row"));
         assert!(said("name = \"B\"\n", "").contains("a recipe names its rows"));
+        assert!(said("name = \"B\"", "name = \"B, tuned\"").contains("without a comma"));
         assert!(said("deviations = [\"a smaller network\"]", "").contains("deviations"));
         assert!(said("methods.A", "methods.X").contains('X'));
     }
