@@ -6,6 +6,7 @@ use crate::report::summary::Summary;
 use crate::ui::failure::Outcome;
 use serde::Deserialize;
 use tares_core::Error;
+use tares_core::metric::mean_of_last;
 
 /// A sentence, and what it says about numbers.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -32,19 +33,21 @@ pub enum Metric {
     TestAccuracy,
     /// Mean label precision of the same epochs.
     LabelPrecision,
+    /// Mean accuracy on the training rows and their given labels, over the same epochs.
+    TrainAccuracy,
 }
 
 impl Metric {
     /// In per cent; `None` if the run does not have it.
     pub fn of(self, run: &RunRecord) -> Option<f64> {
-        let row = Summary::of(run)?;
-        Some(
-            100.0
-                * match self {
-                    Self::TestAccuracy => row.test_accuracy_last10,
-                    Self::LabelPrecision => row.label_precision_last10?,
-                },
-        )
+        let part = match self {
+            Self::TestAccuracy => Summary::of(run)?.test_accuracy_last10,
+            Self::LabelPrecision => Summary::of(run)?.label_precision_last10?,
+            Self::TrainAccuracy => {
+                mean_of_last(&run.epochs.iter().map(|epoch| epoch.train_accuracy).collect::<Vec<_>>())?
+            }
+        };
+        Some(100.0 * part)
     }
 
     /// Its name in sentences.
@@ -52,6 +55,7 @@ impl Metric {
         match self {
             Self::TestAccuracy => "test accuracy",
             Self::LabelPrecision => "label precision",
+            Self::TrainAccuracy => "training accuracy",
         }
     }
 }
