@@ -119,8 +119,6 @@ impl Scale {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn a_column_may_be_replaced_or_left_out_at_one_size() {
         let mut recipe = super::super::recipe::tests::recipe();
