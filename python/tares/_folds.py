@@ -1,0 +1,58 @@
+"""Out-of-fold probabilities of any scikit-learn classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tares._optional import needed
+
+
+def out_of_fold(
+    estimator: Any,
+    X: Any,
+    codes: npt.NDArray[np.int64],
+    folds: int,
+    seed: int | None,
+    fit_params: Mapping[str, Any] | None = None,
+    validation: Callable[[Any, Any], Mapping[str, Any]] | None = None,
+    classes: int | None = None,
+) -> npt.NDArray[np.float64]:
+    """Rows x classes: every row is judged by a copy of ``estimator`` that was not trained on it.
+
+    Labels are numbers of classes. A row whose class has no other row to learn from gets its own label for certain: nobody can judge it.
+    """
+    selection = needed("sklearn.model_selection", "out-of-fold probabilities")
+    clone = needed("sklearn.base", "out-of-fold probabilities").clone
+    if estimator is None:
+        estimator = needed("sklearn.linear_model", "out-of-fold probabilities").LogisticRegression()
+    if len(X) != len(codes) if hasattr(X, "__len__") and not hasattr(X, "shape") else X.shape[0] != len(codes):
+        raise ValueError(f"X must have a row for each of the {len(codes)} labels, got {X.shape[0] if hasattr(X, 'shape') else len(X)}")
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(f"the estimator must have predict_proba, got {type(estimator).__name__}")
+    classes = int(codes.max()) + 1 if classes is None else classes
+    probs = np.zeros((len(codes), classes))
+    for train, held_out in selection.StratifiedKFold(folds, shuffle=True, random_state=seed).split(codes, codes):
+        model = clone(estimator)
+        extra = {} if validation is None else validation(take(X, held_out), codes[held_out])
+        model.fit(take(X, train), codes[train], **(fit_params or {}), **extra)
+        said = np.asarray(model.predict_proba(take(X, held_out)), dtype=np.float64)
+        if said.shape != (len(held_out), len(model.classes_)):
+            raise ValueError(f"predict_proba must give {len(held_out)} x {len(model.classes_)} numbers, got shape {said.shape}")
+        probs[np.ix_(held_out, np.asarray(model.classes_).astype(np.int64))] = said
+        alone = held_out[~np.isin(codes[held_out], model.classes_)]
+        probs[alone] = 0
+        probs[alone, codes[alone]] = 1
+    return probs
+
+
+def take(X: Any, rows: npt.NDArray[Any]) -> Any:
+    """Some rows of an array, a frame, a sparse matrix or a list."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if hasattr(X, "shape"):
+        return X[rows]
+    return [X[row] for row in rows.tolist()]
