@@ -73,11 +73,14 @@ fn a_recipe_gives_our_table_beside_the_published_one_and_a_verdict() {
     assert!(here.join("runs/symmetric-0.5/NPCL/seed-3/manifest.json").exists());
     assert!(!here.join("runs/symmetric-0.5/Standard/seed-3").exists());
 
-    let out = tares_in(place.path(), &["reproduce", "publish", "--out", "here", "--to", "results"]).success();
-    assert!(out.contains("README.md"), "{out}");
-    let text = std::fs::read_to_string(place.path().join("results/README.md")).unwrap();
+    let out = tares_in(place.path(), &["reproduce", "publish", "--out", "here", "--to", "site"]).success();
+    assert!(out.contains("RESULTS.md"), "{out}");
+    let text = std::fs::read_to_string(place.path().join("site/RESULTS.md")).unwrap();
     assert!(text.contains("`tares reproduce two-methods --scale laptop`") && text.contains("98.53 ± 0.02"), "{text}");
-    assert!(place.path().join("results/two-methods-laptop/test-accuracy-symmetric-0.5.svg").exists());
+    let figure = "results/paper/two-methods-laptop/test-accuracy-symmetric-0.5.svg";
+    assert!(text.contains(figure) && place.path().join("site").join(figure).exists(), "{text}");
+    // Recipes that did not run are on the page too, with the reason.
+    assert!(text.contains("| tiny-imagenet | Figure 2 |") && text.contains("[1 "), "{text}");
 }
 
 #[test]
@@ -91,6 +94,48 @@ fn a_changed_recipe_in_an_old_directory_is_refused() {
     recipe(place.path(), &RECIPE.replace("burn-in=1", "burn-in=2"));
     let error = run(place.path(), &["--only", "Standard", "--seeds", "1"]).fails(2);
     assert!(error.contains("the recipe has changed") && error.contains("--out"), "{error}");
+}
+
+#[test]
+fn a_run_that_another_recipe_has_finished_is_not_trained_again() {
+    let place = tempfile::tempdir().unwrap();
+    recipe(place.path(), RECIPE);
+    run(place.path(), &[]).success();
+    // Another table with the same NPCL under another name, and a row of its own.
+    let other = RECIPE.replace("\"NPCL\"", "\"the paper's\"");
+    let other = other.replace("name = \"Standard\"\nmethod = \"standard\"", "name = \"Standard\"\nmethod = \"gce\"");
+    std::fs::write(place.path().join("other.toml"), other).unwrap();
+    let ran = tares_in(place.path(), &["reproduce", "other.toml", "--out", "here"]);
+    let (out, said) = ran.ends(0);
+    assert!(said.contains("2 runs are those of other recipes in here"), "{said}");
+    assert!(out.contains("the paper's − Standard at symmetric:0.5:"), "{out}");
+    let epochs = |row: &str| std::fs::read_to_string(place.path().join(row).join("seed-2/epochs.jsonl")).unwrap();
+    let (ours, theirs) =
+        ("here/other-laptop/runs/symmetric-0.5/the-paper-s", "here/two-methods-laptop/runs/symmetric-0.5/NPCL");
+    assert_eq!(epochs(ours), epochs(theirs), "the very run, with its times");
+    let manifest = std::fs::read_to_string(place.path().join(ours).join("seed-2/manifest.json")).unwrap();
+    assert!(manifest.contains("\"method\": \"the paper's\""), "{manifest}");
+    assert_ne!(
+        epochs("here/other-laptop/runs/symmetric-0.5/Standard"),
+        epochs("here/two-methods-laptop/runs/symmetric-0.5/Standard"),
+        "another method under the same name is trained"
+    );
+}
+
+#[test]
+fn a_size_may_train_on_the_first_rows_alone() {
+    let place = tempfile::tempdir().unwrap();
+    recipe(place.path(), &RECIPE.replace("plan.epochs = 2", "plan.epochs = 1\nrows = 500"));
+    run(place.path(), &["--only", "NPCL", "--seeds", "1"]).success();
+    let manifest = "here/two-methods-laptop/runs/symmetric-0.5/NPCL/seed-1/manifest.json";
+    let manifest = std::fs::read_to_string(place.path().join(manifest)).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
+    let rows = manifest["data"]["train_rows"].as_u64().unwrap();
+    assert!((490..=500).contains(&rows), "{rows}");
+    recipe(place.path(), &RECIPE.replace("plan.epochs = 2", "plan.epochs = 1\nrows = 3"));
+    let error = tares_in(place.path(), &["reproduce", "two-methods.toml", "--out", "few"]).fails(2);
+    assert!(error.contains("rows must be at least 10, one of every class, got 3"), "{error}");
+    assert!(!place.path().join("few").exists());
 }
 
 #[test]

@@ -6,9 +6,10 @@ use crate::reproduce::list::entries;
 use crate::reproduce::needed_files::{missing, missing_failure};
 use crate::reproduce::page::Reproduction;
 use crate::reproduce::place::{ROOT, ReproductionPlace};
-use crate::reproduce::publish::publish;
+use crate::reproduce::publish::{PAGE, publish};
 use crate::reproduce::recipe::Recipe;
 use crate::reproduce::scale::RecipeSize;
+use crate::reproduce::shared_runs::take_over;
 use crate::reproduce::verdict::Ruling;
 use crate::reproduce::{catalogue, theorems};
 use crate::run::experiment::Experiment;
@@ -32,7 +33,7 @@ use std::path::PathBuf;
   tares reproduce mnist --only NPCL,GCE --seeds 5   two of its rows, five seeds
   tares reproduce cifar-10 --scale paper --device cuda
   tares reproduce my-recipe.toml                    a recipe of your own
-  tares reproduce publish --to results/paper        write down everything that ran")]
+  tares reproduce publish --to .                    write down everything that ran: RESULTS.md, results/paper/")]
 pub struct Reproduce {
     /// A recipe, a recipe's file (.toml), list, claims or publish
     name: String,
@@ -60,7 +61,7 @@ pub struct Reproduce {
     /// Run although files are missing, with the part of the data that is here
     #[arg(long)]
     subset: bool,
-    /// publish: the directory to write
+    /// publish: the directory for RESULTS.md and results/paper
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
 }
@@ -98,11 +99,12 @@ impl Reproduce {
 
     fn publish(&self, screen: &Screen) -> Outcome<Exit> {
         let Some(to) = &self.to else {
-            return Err(Failure::new("publish: where to is not said").way_out("add --to DIR, as in --to results/paper"));
+            return Err(Failure::new("publish: where to is not said").way_out("add --to DIR, as in --to ."));
         };
         let names = publish(&self.out, to)?;
-        screen.line(plain(&to.join("README.md").display().to_string()))?;
-        screen.result(|| serde_json::json!({ "page": json_path(&to.join("README.md")), "published": names }))?;
+        let page = to.join(PAGE);
+        screen.line(plain(&page.display().to_string()))?;
+        screen.result(|| serde_json::json!({ "page": json_path(&page), "published": names }))?;
         Ok(Exit::Fine)
     }
 
@@ -123,7 +125,14 @@ impl Reproduce {
         screen.note(format!("{}: {}", recipe.title, scale.time));
         scale.deviations.iter().for_each(|deviation| screen.note(format!("  not as published: {deviation}")));
         let loaded = load(&experiment.data, &experiment.load.options(), screen)?;
+        // What only the data can refuse, before anything is written.
+        experiment.load.first_rows(&experiment.load.thinned(&loaded.train)?)?;
         here.claim(recipe, self.scale, &self.device)?;
+        let taken = take_over(&self.out, &here.path, &runs, &loaded)?;
+        if taken > 0 {
+            screen
+                .note(format!("{taken} runs are those of other recipes in {}", plain(&self.out.display().to_string())));
+        }
         let table = LiveTable::new(&runs, screen);
         run_all(&runs, &loaded, &here.path, Start::Resume, self.jobs, screen, &table)?;
         table.clear();

@@ -2,7 +2,7 @@
 //!
 //! A recipe is one TOML file in `recipes/` ([`recipe`]); [`catalogue`] finds it, [`scale`] makes an experiment of it,
 //! [`needed_files`] says what data
-//! is missing, [`place`] is where its runs are. Then [`published`] sets our table beside the paper's, [`claim`] and [`verdict`] judge the
+//! is missing, [`place`] is where its runs are, and [`shared_runs`] takes over those that another recipe has finished. Then [`published`] sets our table beside the paper's, [`claim`] and [`verdict`] judge the
 //! claims over seeds, [`page`] shows it all. [`list`] says what there is and what ran, [`publish`] writes what ran down for
 //! readers, [`theorems`] checks what needs no data set.
 
@@ -16,6 +16,7 @@ pub mod publish;
 pub mod published;
 pub mod recipe;
 pub mod scale;
+pub mod shared_runs;
 pub mod side_by_side;
 pub mod theorems;
 pub mod verdict;

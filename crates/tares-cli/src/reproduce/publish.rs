@@ -1,6 +1,7 @@
-//! What ran, written down for readers: one Markdown page with tables, verdicts and figures, and the numbers as CSV by date.
+//! What ran, written down for readers: `RESULTS.md` with tables, verdicts and figures, and below it the numbers as CSV by date.
 
 use super::catalogue;
+use super::list::{ListedRecipe, entries};
 use super::page::Reproduction;
 use super::place::ReproductionPlace;
 use super::recipe::Recipe;
@@ -9,37 +10,45 @@ use crate::files::{create_directory, file_name, read_text, write_whole};
 use crate::record::RunRecord;
 use crate::report::curves::Curves;
 use crate::report::escape;
-use crate::report::quantity::{QUANTITIES, curves};
+use crate::report::quantity::{QUANTITIES, Quantity, curves};
+use crate::report::summary::{self, Summary};
 use crate::ui::failure::{Failure, Outcome};
 use std::path::Path;
 
+/// The page.
+pub const PAGE: &str = "RESULTS.md";
+/// Where figures and CSV files lie, beside the page.
+const FOLDER: &str = "results/paper";
+/// The notes about all recipes, in the folder of notes; those about one are in a file with its name.
+const NOTES_ABOUT_ALL: &str = "all";
 /// The quantities whose figures are published, as the paper has them.
 const FIGURES: [&str; 2] = ["test-accuracy", "label-precision"];
+/// Without noise the paper draws training accuracy, and label precision is 1.
+const FIGURES_WITHOUT_NOISE: [&str; 2] = ["test-accuracy", "train-accuracy"];
 
-/// Writes `README.md`, figures and CSV files about everything below `root` that has finished runs; gives back the names.
-/// What stands in `notes.md` of the directory goes above the results.
+/// Writes `RESULTS.md` into a directory, with figures and CSV files in `results/paper` there, about everything below `root` that has
+/// finished runs; gives back the names. What stands in `results/paper/notes` becomes part of the page.
 ///
 /// # Errors
 /// Nothing ran, a run is damaged, or the directory cannot be written.
 pub fn publish(root: &Path, directory: &Path) -> Outcome<Vec<String>> {
-    create_directory(directory)?;
-    let notes = directory.join("notes.md");
-    let notes = if notes.exists() { read_text(&notes)? } else { String::new() };
     let mut sections = String::new();
     let mut contents = String::new();
     let mut published = Vec::new();
+    let listed = entries(root)?;
     for (name, recipe) in recipes(root)? {
+        let mut links = Vec::new();
         for size in RecipeSize::ALL {
             let runs = ReproductionPlace::new(root, &name, size).finished(&recipe, size)?;
             if runs.is_empty() {
                 continue;
             }
             let reproduction = Reproduction { name: &name, recipe: &recipe, size, runs: &runs };
-            let called = format!("{name}-{}", size.name());
-            sections.push_str(&section(&reproduction, &called, directory)?);
-            contents.push_str(&line(&reproduction, &called));
-            published.push(called);
+            sections.push_str(&section(&reproduction, directory)?);
+            links.push(link(&reproduction));
+            published.push(called(&reproduction));
         }
+        contents.push_str(&line(&name, &recipe, listed.iter().find(|entry| entry.name == name), &links));
     }
     if published.is_empty() {
         return Err(Failure::new(format!("{}: nothing ran here yet", root.display()))
@@ -50,10 +59,21 @@ pub fn publish(root: &Path, directory: &Path) -> Outcome<Vec<String>> {
          Written by `tares reproduce publish` from finished runs; nothing here is typed by hand except the notes. Numbers are \
          per cent, mean ± standard deviation over seeds of the test accuracy averaged over the last ten epochs (a quarter of a \
          run shorter than 40 epochs). A claim is judged by the difference within each seed and its 95 % interval.\n\n\
-         {notes}\n| recipe | paper | runs | claims |\n|---|---|---|---|\n{contents}\n{sections}"
+         {}| recipe | shows | sized for two cores | as published | claims |\n|---|---|---|---|---|\n{contents}\n{sections}",
+        notes(directory, NOTES_ABOUT_ALL)?
     );
-    write_whole(&directory.join("README.md"), text.as_bytes())?;
+    create_directory(directory)?;
+    write_whole(&directory.join(PAGE), text.trim_end().as_bytes())?;
     Ok(published)
+}
+
+/// What somebody wrote about a recipe, if anybody did.
+fn notes(directory: &Path, name: &str) -> Outcome<String> {
+    let file = directory.join(FOLDER).join("notes").join(format!("{name}.md"));
+    match file.exists() {
+        true => Ok(format!("{}\n\n", read_text(&file)?.trim())),
+        false => Ok(String::new()),
+    }
 }
 
 /// The built-in recipes, then those of files whose runs are below `root`.
@@ -77,23 +97,29 @@ fn recipes(root: &Path) -> Outcome<Vec<(String, Recipe)>> {
     Ok(all)
 }
 
-/// A line of the table of contents.
-fn line(reproduction: &Reproduction<'_>, called: &str) -> String {
+/// A line of the table of contents: what ran, and why the rest did not.
+fn line(name: &str, recipe: &Recipe, listed: Option<&ListedRecipe>, links: &[String]) -> String {
+    let paper = if recipe.paper.is_empty() { "beyond the paper".into() } else { recipe.paper.join(", ") };
+    let state =
+        |state: fn(&ListedRecipe) -> &str| listed.map_or_else(String::new, |entry| escape::markdown(state(entry)));
+    let (laptop, full) = (state(|entry| &entry.laptop), state(|entry| &entry.full));
+    format!("| {name} | {} | {laptop} | {full} | {} |\n", escape::markdown(&paper), links.join("; "))
+}
+
+/// A link to a section that says how its claims fare.
+fn link(reproduction: &Reproduction<'_>) -> String {
     let mut rulings: Vec<&str> = reproduction.verdicts().iter().map(|verdict| verdict.ruling.words()).collect();
     rulings.sort_unstable();
     let mut counted: Vec<String> = Vec::new();
     for group in rulings.chunk_by(|a, b| a == b) {
         counted.push(format!("{} {}", group.len(), group[0]));
     }
-    let paper =
-        if reproduction.recipe.paper.is_empty() { "beyond".into() } else { reproduction.recipe.paper.join(", ") };
-    format!(
-        "| [{called}](#{}) | {} | {} | {} |\n",
-        anchor(&heading(reproduction)),
-        escape::markdown(&paper),
-        escape::markdown(&reproduction.extent()),
-        counted.join(", ")
-    )
+    let words = if counted.is_empty() { "no claim".to_owned() } else { counted.join(", ") };
+    format!("[{words}](#{})", anchor(&heading(reproduction)))
+}
+
+fn called(reproduction: &Reproduction<'_>) -> String {
+    format!("{}-{}", reproduction.name, reproduction.size.name())
 }
 
 fn heading(reproduction: &Reproduction<'_>) -> String {
@@ -110,39 +136,58 @@ fn anchor(heading: &str) -> String {
     kept.replace(' ', "-")
 }
 
-/// Table, verdicts, figures and deviations of one reproduction.
-fn section(reproduction: &Reproduction<'_>, called: &str, directory: &Path) -> Outcome<String> {
-    let recipe = reproduction.recipe;
-    let csv = format!("{called}-{}.csv", day(reproduction.runs));
-    write_whole(&directory.join(&csv), reproduction.table().csv().as_bytes())?;
+/// Table, verdicts, notes, figures and deviations of one reproduction.
+fn section(reproduction: &Reproduction<'_>, directory: &Path) -> Outcome<String> {
+    let Reproduction { recipe, runs, .. } = *reproduction;
+    let (called, folder) = (called(reproduction), directory.join(FOLDER));
+    create_directory(&folder)?;
+    let mut files = Vec::new();
+    let rows: Vec<Summary> = runs.iter().filter_map(Summary::of).collect();
+    for (what, text) in [("table", reproduction.table().csv()), ("runs", summary::csv(&rows)?)] {
+        let file = format!("{called}-{what}-{}.csv", day(runs));
+        write_whole(&folder.join(&file), text.as_bytes())?;
+        files.push(format!("[{what}]({FOLDER}/{file})"));
+    }
     let mut text = format!("## {}\n\n", heading(reproduction));
     if !recipe.paper.is_empty() {
         text.push_str(&format!("{}. ", escape::markdown(&recipe.paper.join(", "))));
     }
     text.push_str(&format!(
-        "{}\n\n`{}`: {}.\n\n{}\n[CSV]({csv})\n\n",
+        "{}\n\n`{}`: {}. As CSV: {}.\n\n{}\n",
         escape::markdown(recipe.about.trim()),
         reproduction.command(),
         reproduction.extent(),
+        files.join(", "),
         reproduction.table().markdown()
     ));
     if !recipe.claims.is_empty() {
         text.push_str(&format!("{}\n", reproduction.verdicts_markdown()));
     }
-    let folder = directory.join(called);
-    create_directory(&folder)?;
-    for quantity in QUANTITIES.iter().filter(|quantity| FIGURES.contains(&quantity.file)) {
-        for (noise, picture) in curves(reproduction.runs, quantity) {
-            let file = format!("{}-{}.svg", quantity.file, file_name(&noise));
-            write_whole(&folder.join(&file), picture.svg(Curves::NARROW)?.as_bytes())?;
-            text.push_str(&format!("![{}]({called}/{file})\n", escape::markdown(&picture.title)));
-        }
-    }
-    text.push_str("\nNot as published:\n\n");
+    text.push_str(&notes(directory, reproduction.name)?);
+    text.push_str(&figures(reproduction, &folder.join(&called), &format!("{FOLDER}/{called}"))?);
+    text.push_str("Not as published:\n\n");
     for deviation in &recipe.scale(reproduction.size).deviations {
         text.push_str(&format!("- {}\n", escape::markdown(deviation)));
     }
     text.push('\n');
+    Ok(text)
+}
+
+/// Draws the figures into a folder; gives back the lines that show them, side by side as in the paper.
+fn figures(reproduction: &Reproduction<'_>, folder: &Path, address: &str) -> Outcome<String> {
+    create_directory(folder)?;
+    let clean = reproduction.runs.iter().all(|run| run.manifest.noise.is_none());
+    let wanted = if clean { FIGURES_WITHOUT_NOISE } else { FIGURES };
+    let mut text = String::new();
+    for quantity in QUANTITIES.iter().filter(|quantity| wanted.contains(&quantity.file)) {
+        let Quantity { file, .. } = quantity;
+        for (noise, picture) in curves(reproduction.runs, quantity) {
+            let file = format!("{file}-{}.svg", file_name(&noise));
+            write_whole(&folder.join(&file), picture.svg(Curves::NARROW)?.as_bytes())?;
+            text.push_str(&format!("![{}]({address}/{file})\n", escape::markdown(&picture.title)));
+        }
+        text.push('\n');
+    }
     Ok(text)
 }
 

@@ -3,6 +3,7 @@
 use super::recipe::Recipe;
 use crate::run::experiment::Experiment;
 use crate::run::label_noise::LabelNoise;
+use crate::run::load::Load;
 use crate::run::spec_file::VERSION;
 use crate::ui::failure::Outcome;
 use clap::ValueEnum;
@@ -50,6 +51,9 @@ pub struct Scale {
     /// Other data at this size, e.g. the subset at hand.
     #[serde(default)]
     pub data: Option<String>,
+    /// Train on this many rows at most ([`Load::rows`]).
+    #[serde(default)]
+    pub rows: Option<usize>,
     /// Other noises at this size, by the recipe's; `""` leaves a column out.
     #[serde(default)]
     pub noises: BTreeMap<String, String>,
@@ -111,7 +115,7 @@ impl Scale {
             device: "cpu".to_owned(),
             network: Some(self.network.clone().into()),
             methods,
-            load: recipe.load.clone(),
+            load: Load { rows: self.rows.or(recipe.load.rows), ..recipe.load.clone() },
             plan: Plan { seed: 1, ..self.plan.clone() },
         })
     }

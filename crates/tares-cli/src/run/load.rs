@@ -54,6 +54,11 @@ pub struct Load {
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imbalance: Option<f64>,
+    /// Train on this many rows at most: the first of every class, as many of each as its part of the data. Noise is put in
+    /// before, so that every row has the label it has in the whole. Only in spec files and recipes.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rows: Option<usize>,
     /// CIFAR-100: use the 20 groups of classes instead of the 100 classes
     #[arg(long)]
     pub coarse: bool,
@@ -74,6 +79,7 @@ impl Default for Load {
             image_size: None,
             skip_unreadable: options.skip_unreadable,
             imbalance: None,
+            rows: None,
             coarse: options.coarse,
         }
     }
@@ -160,6 +166,28 @@ impl Load {
         Ok(train.subset(&(0..train.len()).filter(kept).collect::<Vec<_>>())?)
     }
 
+    /// The training rows that [`rows`](Self::rows) leaves, of data with the given classes; `None` without it.
+    ///
+    /// # Errors
+    /// Fewer rows than classes.
+    pub fn first_rows(&self, train: &Dataset) -> Outcome<Option<Vec<usize>>> {
+        let Some(rows) = self.rows else { return Ok(None) };
+        if rows < train.classes() {
+            let allowed = format!("at least {}, one of every class", train.classes());
+            return Err(Error::value("rows", allowed, rows).into());
+        }
+        let part = (rows as f64 / train.len() as f64).min(1.0);
+        let wanted: Vec<usize> =
+            train.class_counts().iter().map(|&count| ((count as f64 * part).floor() as usize).max(1)).collect();
+        let mut seen = vec![0; train.classes()];
+        let kept = |row: &usize| {
+            let class = train.given()[*row] as usize;
+            seen[class] += 1;
+            seen[class] <= wanted[class]
+        };
+        Ok(Some((0..train.len()).filter(kept).collect()))
+    }
+
     /// The same, with no row set aside for testing unless that was asked for.
     pub fn whole(&self) -> LoadOptions {
         self.options().with(|options| options.test_fraction = self.test_fraction.unwrap_or(0.0))
@@ -190,5 +218,16 @@ mod tests {
         assert_eq!(Load::default().thinned(&data).unwrap().len(), 300);
         let wrong = Load { imbalance: Some(0.0), ..Load::default() };
         assert_eq!(wrong.thinned(&data).unwrap_err().to_string(), "imbalance must be a fraction in (0, 1], got 0");
+    }
+
+    #[test]
+    fn rows_are_the_first_of_every_class() {
+        let labels: Vec<u32> = (0..300).map(|row| u32::from(row >= 100)).collect();
+        let data = Dataset::new(vec![0.0f32; 300], Shape::Flat(1), labels, ["a", "b"]).unwrap();
+        let rows = |rows| Load { rows: Some(rows), ..Load::default() }.first_rows(&data);
+        assert_eq!(rows(6).unwrap().unwrap(), [0, 1, 100, 101, 102, 103]);
+        assert_eq!(rows(1000).unwrap().unwrap().len(), 300);
+        assert_eq!(Load::default().first_rows(&data).unwrap(), None);
+        assert_eq!(rows(1).unwrap_err().to_string(), "rows must be at least 2, one of every class, got 1");
     }
 }

@@ -279,10 +279,15 @@ fn begin(directory: &RunDirectory, spec: &Spec, start: Start) -> Outcome<Option<
 /// The training rows, with the spec's noise in their labels.
 fn noisy(spec: &Spec, loaded: &Loaded) -> Outcome<Dataset> {
     let rows = spec.load.thinned(&loaded.train)?;
-    match &spec.noise {
-        noise if *noise == LabelNoise::NONE => Ok(rows),
-        _ => spec.noise().corrupt(&rows, spec.noise_seed(), &spec.options(), &spec.device),
-    }
+    let kept = spec.load.first_rows(&rows)?;
+    let noisy = match &spec.noise {
+        noise if *noise == LabelNoise::NONE => rows,
+        _ => spec.noise().corrupt(&rows, spec.noise_seed(), &spec.options(), &spec.device)?,
+    };
+    Ok(match kept {
+        Some(kept) => noisy.subset(&kept)?,
+        None => noisy,
+    })
 }
 
 fn occupied(place: &Path) -> Failure {
