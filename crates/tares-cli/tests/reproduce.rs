@@ -174,7 +174,7 @@ fn the_list_has_a_row_and_a_state_for_every_recipe() {
         assert!(out.contains(name), "{name} not in {out}");
     }
     assert!(out.contains("Table 5, Figure 1") && out.contains("beyond the paper"), "{out}");
-    assert!(out.contains("needs data: train-images-idx3-ubyte") || out.contains("not yet: "), "{out}");
+    assert!(out.contains("needs data: mnist") || out.contains("not yet: "), "{out}");
 }
 
 #[test]

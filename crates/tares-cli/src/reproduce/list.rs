@@ -5,6 +5,7 @@ use super::needed_files::missing;
 use super::place::{ReproductionPlace, RunsDone};
 use super::recipe::Recipe;
 use super::scale::RecipeSize;
+use crate::record::in_order;
 use crate::ui::failure::Outcome;
 use serde::Serialize;
 use std::path::Path;
@@ -49,9 +50,25 @@ fn state(root: &Path, name: &str, recipe: &Recipe, size: RecipeSize) -> Outcome<
     let lacking = missing(recipe, size, None);
     Ok(match finished {
         done if done == all => "ran here".to_owned(),
-        0 if !lacking.is_empty() => format!("needs data: {}", lacking.join(", ")),
+        0 if !lacking.is_empty() => format!("needs data: {}", data_sets(&lacking, scale.data(recipe)).join(", ")),
         0 if size == RecipeSize::Paper => format!("needs a GPU: {}", scale.time),
         0 => format!("not yet: {}", scale.time),
         done => format!("{done} of {all} runs"),
     })
+}
+
+/// The data sets that missing files belong to; running the recipe names the files.
+fn data_sets<'a>(files: &[&'a str], own: &'a str) -> Vec<&'a str> {
+    in_order(files.iter().map(|file| file.split_once('/').map_or(own, |(folder, _)| folder)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_files_are_named_by_their_data_sets() {
+        let files = ["train.bin", "test.bin", "cifar-n/labels.csv"];
+        assert_eq!(data_sets(&files, "cifar-10"), ["cifar-10", "cifar-n"]);
+    }
 }

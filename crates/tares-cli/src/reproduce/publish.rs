@@ -23,6 +23,8 @@ const FOLDER: &str = "results/paper";
 const NOTES_ABOUT_ALL: &str = "all";
 /// The quantities whose figures are published, as the paper has them.
 const FIGURES: [&str; 2] = ["test-accuracy", "label-precision"];
+/// How many figures stand in a line.
+const SIDE_BY_SIDE: usize = 3;
 /// Without noise the paper draws training accuracy, and label precision is 1.
 const FIGURES_WITHOUT_NOISE: [&str; 2] = ["test-accuracy", "train-accuracy"];
 
@@ -180,13 +182,22 @@ fn figures(reproduction: &Reproduction<'_>, folder: &Path, address: &str) -> Out
     let wanted = if clean { FIGURES_WITHOUT_NOISE } else { FIGURES };
     let mut text = String::new();
     for quantity in QUANTITIES.iter().filter(|quantity| wanted.contains(&quantity.file)) {
-        let Quantity { file, .. } = quantity;
-        for (noise, picture) in curves(reproduction.runs, quantity) {
-            let file = format!("{file}-{}.svg", file_name(&noise));
-            write_whole(&folder.join(&file), picture.svg(Curves::NARROW)?.as_bytes())?;
-            text.push_str(&format!("![{}]({address}/{file})\n", escape::markdown(&picture.title)));
+        let Quantity { file, title, note, .. } = quantity;
+        let pictures = curves(reproduction.runs, quantity);
+        if !pictures.is_empty() {
+            text.push_str(&format!("**{title}** over epochs. {note}\n\n"));
         }
-        text.push('\n');
+        for side_by_side in pictures.chunks(SIDE_BY_SIDE) {
+            let (mut heads, mut shown) = (Vec::new(), Vec::new());
+            for (noise, picture) in side_by_side {
+                let file = format!("{file}-{}.svg", file_name(noise));
+                write_whole(&folder.join(&file), picture.svg(Curves::NARROW)?.as_bytes())?;
+                heads.push(escape::markdown(noise));
+                shown.push(format!("![{}]({address}/{file})", escape::markdown(&picture.title)));
+            }
+            let rule = "---|".repeat(heads.len());
+            text.push_str(&format!("| {} |\n|{rule}\n| {} |\n\n", heads.join(" | "), shown.join(" | ")));
+        }
     }
     Ok(text)
 }
