@@ -73,12 +73,19 @@ fn a_recipe_gives_our_table_beside_the_published_one_and_a_verdict() {
     assert!(here.join("runs/symmetric-0.5/NPCL/seed-3/manifest.json").exists());
     assert!(!here.join("runs/symmetric-0.5/Standard/seed-3").exists());
 
+    // What people say about it becomes part of the page.
+    let notes = place.path().join("site/results/paper/notes");
+    std::fs::create_dir_all(&notes).unwrap();
+    std::fs::write(notes.join("all.md"), "Said about all.\n").unwrap();
+    std::fs::write(notes.join("two-methods.md"), "Said about one.\n").unwrap();
     let out = tares_in(place.path(), &["reproduce", "publish", "--out", "here", "--to", "site"]).success();
     assert!(out.contains("RESULTS.md"), "{out}");
     let text = std::fs::read_to_string(place.path().join("site/RESULTS.md")).unwrap();
     assert!(text.contains("`tares reproduce two-methods --scale laptop`") && text.contains("98.53 ± 0.02"), "{text}");
     let figure = "results/paper/two-methods-laptop/test-accuracy-symmetric-0.5.svg";
     assert!(text.contains(figure) && place.path().join("site").join(figure).exists(), "{text}");
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words} is not in {text}"));
+    assert!(at("Said about all.") < at("| recipe |") && at("| recipe |") < at("Said about one."), "{text}");
     // Recipes that did not run are on the page too, with the reason.
     assert!(text.contains("| tiny-imagenet | Figure 2 |") && text.contains("[1 "), "{text}");
 }
