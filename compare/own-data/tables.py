@@ -2,12 +2,20 @@
 import gzip, io
 import numpy as np, pandas as pd
 
+LABELS = {"diamonds": "cut"}  # elsewhere the last column
+
+def read(data, name, **options):
+    """(columns, labels) of a table."""
+    with gzip.open(f"{data}/tables/{name}.csv.gz", "rt", encoding="utf-8-sig") as file:
+        frame = pd.read_csv(io.StringIO(file.read()), quotechar='"', **options)
+    label = LABELS.get(name, frame.columns[-1])
+    return frame.drop(columns=label), frame[label]
+
 def raw(data, name):
     """All columns but the label, every cell as it stands in the file."""
     if name == "ag-news":
         return pd.read_csv(f"{data}/text/ag-news.csv.gz", dtype=str, keep_default_na=False).drop(columns="label")
-    with gzip.open(f"{data}/tables/{name}.csv.gz", "rt", encoding="utf-8-sig") as file:
-        return pd.read_csv(io.StringIO(file.read()), dtype=str, keep_default_na=False, quotechar='"').iloc[:, :-1]
+    return read(data, name, dtype=str, keep_default_na=False)[0]
 
 def table(data, name):
     """(frame of numbers and categories, or of one column `text`; labels; classes)."""
@@ -15,10 +23,8 @@ def table(data, name):
         frame = pd.read_csv(f"{data}/text/ag-news.csv.gz")
         texts = pd.DataFrame({"text": frame["title"] + " " + frame["description"]})
         return texts, *pd.factorize(frame["label"], sort=True)
-    with gzip.open(f"{data}/tables/{name}.csv.gz", "rt", encoding="utf-8-sig") as file:
-        frame = pd.read_csv(io.StringIO(file.read()), na_values=["?", "'?'"], quotechar='"')
-    labels, classes = pd.factorize(frame.iloc[:, -1], sort=True)
-    frame = frame.iloc[:, :-1]
+    frame, labels = read(data, name, na_values=["?", "'?'"])
+    labels, classes = pd.factorize(labels, sort=True)
     for column in frame:
         if not pd.api.types.is_numeric_dtype(frame[column]):
             frame[column] = pd.factorize(frame[column], sort=True)[0].astype("float")

@@ -3,6 +3,10 @@
 //! The rows are dealt into k folds; k networks are trained, each on all folds but one, and each judges the fold it has not
 //! seen. Probabilities of rows a network was trained on only repeat their labels, so this is what an audit needs.
 //!
+//! **Early stopping and averaging.** The rows a network has not seen are judged after every epoch, and the judgements of neighbouring
+//! epochs are averaged: the mean of a few networks along the way knows more than the last one. The last epoch that counts is the one with the
+//! least log-loss of all held-out rows, one number for all folds, so no row's own label decides what is said about it.
+//!
 //! A fold is the unit that can be kept: [`CrossValidation::fold`] trains one, its state is a [`Checkpoint`], and folds that
 //! were stopped or kept on disk give the same bits as folds trained in one go.
 
@@ -16,8 +20,12 @@ use crate::plan::Plan;
 use burn::tensor::Device;
 use tares_core::{Dataset, stream};
 
-/// The entry of a checkpoint that holds a finished fold's probabilities.
+/// The entry of a checkpoint that holds a finished fold's probabilities, `[epoch][row][class]`.
 const HELD_OUT: &str = "held-out probabilities";
+/// The part of the epochs that are averaged.
+const AVERAGED: f64 = 0.2;
+/// Probabilities that are recorded at most, of all folds and epochs together: 128 MB.
+const MOST_RECORDED: usize = 1 << 25;
 
 /// k networks to be, and the rows each of them judges.
 pub struct CrossValidation<'a> {
@@ -77,6 +85,9 @@ impl<'a> CrossValidation<'a> {
         let held = self.data.subset(&self.rows(|of| of == fold))?;
         let plan = self.plan_of(fold);
         let mut fit = Fit::new(&train, self.method, &plan).device(self.device).on_epoch(on_epoch);
+        if self.watches() {
+            fit = fit.watch(&held, self.every());
+        }
         if let Some(checkpoint) = kept {
             fit = fit.resume(checkpoint);
         }
@@ -86,11 +97,31 @@ impl<'a> CrossValidation<'a> {
         }
         let mut finished = Checkpoint::default();
         self.identity(fold).save(&mut finished);
-        finished.put_f32s(HELD_OUT, &fitted.probabilities(&held)?);
+        match self.watches() {
+            true => finished.put_f32s(HELD_OUT, &fitted.watched),
+            false => finished.put_f32s(HELD_OUT, &fitted.probabilities(&held)?),
+        }
         Ok(Some(finished))
     }
 
-    /// Puts the finished folds together, first to last: `[N][K]`, in the order of the data.
+    /// Whether every epoch can be judged: RoG's head is only fitted after the last one.
+    fn watches(&self) -> bool {
+        !matches!(self.method, Method::Rog(_))
+    }
+
+    /// Every how many epochs the held-out rows are judged.
+    fn every(&self) -> usize {
+        let all = self.data.len().saturating_mul(self.data.classes()).saturating_mul(self.plan.epochs);
+        all.div_ceil(MOST_RECORDED).clamp(1, self.plan.epochs.max(1))
+    }
+
+    /// How many times the held-out rows of a fold are judged.
+    fn times(&self) -> usize {
+        if self.watches() { self.plan.epochs.div_ceil(self.every()) } else { 1 }
+    }
+
+    /// Puts the finished folds together, first to last: `[N][K]`, in the order of the data. Of every row it is the mean over the epochs up
+    /// to the one that predicts the labels of held-out rows best.
     ///
     /// # Errors
     /// A fold that is missing, unfinished or of another question.
@@ -98,22 +129,40 @@ impl<'a> CrossValidation<'a> {
         if finished.len() != self.folds {
             return Err(tares_core::Error::length("finished folds", self.folds, finished.len()).into());
         }
-        let classes = self.data.classes();
-        let mut all = vec![0.0; self.data.len() * classes];
-        for (fold, checkpoint) in finished.iter().enumerate() {
-            let values = self.held_out(fold, checkpoint)?;
-            for (row, values) in self.rows(|of| of == fold).into_iter().zip(values.chunks_exact(classes)) {
-                all[row * classes..(row + 1) * classes].copy_from_slice(values);
+        let (classes, times) = (self.data.classes(), self.times());
+        let folds: Vec<Vec<f32>> =
+            finished.iter().enumerate().map(|(fold, kept)| self.held_out(fold, kept)).collect::<Result<_>>()?;
+        let averaged = ((AVERAGED * times as f64).round() as usize).max(1);
+        let mut best: Option<(f64, Vec<f32>)> = None;
+        for last in 0..times {
+            let first = (last + 1).saturating_sub(averaged);
+            let mut all = vec![0.0; self.data.len() * classes];
+            for (fold, values) in folds.iter().enumerate() {
+                let rows = self.rows(|of| of == fold);
+                let size = rows.len() * classes;
+                for (place, &row) in rows.iter().enumerate() {
+                    let mean = &mut all[row * classes..][..classes];
+                    for epoch in first..=last {
+                        let values = &values[epoch * size + place * classes..][..classes];
+                        mean.iter_mut().zip(values).for_each(|(mean, p)| *mean += p / (last + 1 - first) as f32);
+                    }
+                }
+            }
+            let given = all.chunks_exact(classes).zip(self.data.given()).map(|(row, &label)| row[label as usize]);
+            let loss = given.map(|p| -f64::from(p.max(f32::MIN_POSITIVE)).ln()).sum::<f64>();
+            if best.as_ref().is_none_or(|(least, _)| loss < *least) {
+                best = Some((loss, all));
             }
         }
-        Ok(all)
+        Ok(best.map(|(_, all)| all).unwrap_or_default())
     }
 
     /// The probabilities in a finished fold's checkpoint, once it is clear that they belong here.
     fn held_out(&self, fold: usize, finished: &Checkpoint) -> Result<Vec<f32>> {
         self.identity(fold).check(finished)?;
         let values = finished.f32s(HELD_OUT)?;
-        let wanted = self.fold_of.iter().filter(|&&of| of == fold).count() * self.data.classes();
+        let rows = self.fold_of.iter().filter(|&&of| of == fold).count();
+        let wanted = self.times() * rows * self.data.classes();
         if values.len() != wanted {
             let text = format!("'{HELD_OUT}' must hold {wanted} numbers, got {}", values.len());
             return Err(Error::Checkpoint(text));

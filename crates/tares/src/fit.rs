@@ -15,7 +15,7 @@ use crate::input_transform::InputTransform;
 use crate::method::{Method, RogHead};
 use crate::network::{AnyNetwork, Classifier, Network, Weights};
 use crate::plan::Plan;
-use crate::run::{Init, OnEpoch, Run, Start};
+use crate::run::{Init, OnEpoch, Run, Start, Watch};
 use crate::safetensors::to_safetensors;
 use burn::module::Module;
 use burn::tensor::Device;
@@ -68,6 +68,7 @@ impl Progress<'_> {
 pub struct Fit<'a> {
     train: &'a Dataset,
     test: Option<&'a Dataset>,
+    watch: Option<Watch<'a>>,
     method: &'a Method,
     plan: &'a Plan,
     device: Device,
@@ -79,13 +80,20 @@ impl<'a> Fit<'a> {
     /// A run on the CPU, without test data and callback.
     pub fn new(train: &'a Dataset, method: &'a Method, plan: &'a Plan) -> Self {
         let on_epoch: OnEpoch<'a> = Box::new(|_| Control::Continue);
-        Self { train, test: None, method, plan, device: Device::flex(), resume: None, on_epoch }
+        Self { train, test: None, watch: None, method, plan, device: Device::flex(), resume: None, on_epoch }
     }
 
     /// Tests the network on this data after every epoch.
     #[must_use]
     pub fn test(mut self, test: &'a Dataset) -> Self {
         self.test = Some(test);
+        self
+    }
+
+    /// Records the probabilities of these rows after every n-th epoch, counted back from the last: [`Fitted::watched`].
+    #[must_use]
+    pub fn watch(mut self, rows: &'a Dataset, every: usize) -> Self {
+        self.watch = Some(Watch { rows, every: every.max(1) });
         self
     }
 
@@ -148,6 +156,7 @@ impl<'a> Fit<'a> {
             Start {
                 train: self.train,
                 test: self.test,
+                watch: self.watch,
                 aside: &aside,
                 plan: self.plan,
                 device: if self.device.is_autodiff() { self.device } else { self.device.autodiff() },
@@ -163,6 +172,7 @@ impl<'a> Fit<'a> {
             networks: networks.iter().map(Module::valid).collect(),
             epochs: run.epochs,
             history: run.history,
+            watched: run.watched,
             transform: run.transform,
             head: None,
             classes: run.train.classes(),
@@ -185,6 +195,8 @@ pub struct Fitted<N> {
     pub epochs: Vec<Epoch>,
     /// One line per training row.
     pub history: History,
+    /// Probabilities of the rows of [`Fit::watch`], `[epoch][row][class]`.
+    pub watched: Vec<f32>,
     /// How rows become inputs.
     pub transform: InputTransform,
     /// The robust head, for [`Method::Rog`]. If there is one, it answers instead of the network.

@@ -23,6 +23,8 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use std::time::Instant;
 use tares_core::{Dataset, stream};
 
+/// The entry of a checkpoint with the probabilities of the watched rows.
+const WATCHED: &str = "watched";
 /// A loss beyond this counts as diverged.
 const DIVERGED: f64 = 1e9;
 
@@ -35,6 +37,7 @@ pub(crate) type Init<'a, N> = dyn Fn(&mut Weights, &Device) -> Result<N> + 'a;
 pub(crate) struct Run<'a, N> {
     pub train: &'a Dataset,
     pub test: Option<&'a Dataset>,
+    watch: Option<Watch<'a>>,
     pub plan: &'a Plan,
     pub device: Device,
     pub transform: InputTransform,
@@ -46,16 +49,37 @@ pub(crate) struct Run<'a, N> {
     clean: Option<Vec<bool>>,
     pub history: History,
     pub epochs: Vec<Epoch>,
+    /// Probabilities of the watched rows, epoch after epoch.
+    pub watched: Vec<f32>,
     steps: u64,
     tally: Tally,
     stopped: bool,
     started: Instant,
 }
 
+/// Rows whose probabilities are recorded after every n-th epoch, the last one included.
+#[derive(Clone, Copy)]
+pub(crate) struct Watch<'a> {
+    pub rows: &'a Dataset,
+    pub every: usize,
+}
+
+impl Watch<'_> {
+    fn wants(&self, epoch: usize, epochs: usize) -> bool {
+        (epochs - 1 - epoch).is_multiple_of(self.every)
+    }
+
+    /// How many of the first `done` epochs are recorded.
+    pub fn times(&self, done: usize, epochs: usize) -> usize {
+        (0..done).filter(|&epoch| self.wants(epoch, epochs)).count()
+    }
+}
+
 /// What a run starts from.
 pub(crate) struct Start<'a> {
     pub train: &'a Dataset,
     pub test: Option<&'a Dataset>,
+    pub watch: Option<Watch<'a>>,
     /// Rows of the training data that no network may see.
     pub aside: &'a [usize],
     pub plan: &'a Plan,
@@ -74,6 +98,7 @@ impl<'a, N: Classifier> Run<'a, N> {
         let mut run = Self {
             train: start.train,
             test: start.test,
+            watch: start.watch,
             plan: start.plan,
             device: start.device,
             transform: start.transform,
@@ -85,6 +110,7 @@ impl<'a, N: Classifier> Run<'a, N> {
             clean: start.train.clean(),
             history: History::new(rows),
             epochs: Vec::new(),
+            watched: Vec::new(),
             steps: 0,
             tally: Tally::default(),
             stopped: false,
@@ -95,6 +121,14 @@ impl<'a, N: Classifier> Run<'a, N> {
             run.history = History::load(checkpoint, rows, run.train.classes())?;
             run.epochs = load_epochs(checkpoint)?;
             run.steps = checkpoint.count("steps")?;
+            if let Some(watch) = run.watch {
+                run.watched = checkpoint.f32s(WATCHED)?;
+                let wanted = watch.times(run.epochs.len(), run.plan.epochs) * watch.rows.len() * watch.rows.classes();
+                if run.watched.len() != wanted {
+                    let text = format!("'{WATCHED}' must hold {wanted} numbers, got {}", run.watched.len());
+                    return Err(Error::Checkpoint(text));
+                }
+            }
         }
         Ok(run)
     }
@@ -218,6 +252,11 @@ impl<'a, N: Classifier> Run<'a, N> {
             line.test_accuracy =
                 Some(evaluate::accuracy(&network, &self.transform, test, self.plan, &self.device.clone().inner())?);
         }
+        if let Some(watch) = self.watch.filter(|watch| watch.wants(epoch, self.plan.epochs)) {
+            let network = learners[0].network.valid();
+            let device = self.device.clone().inner();
+            self.watched.extend(evaluate::probabilities(&network, &self.transform, watch.rows, &device)?);
+        }
         line.seconds = self.started.elapsed().as_secs_f64();
         self.epochs.push(line);
         let checkpoint = || {
@@ -227,6 +266,9 @@ impl<'a, N: Classifier> Run<'a, N> {
             checkpoint.put_u64("steps", self.steps);
             save_epochs(&self.epochs, &mut checkpoint);
             self.history.save(&mut checkpoint);
+            if self.watch.is_some() {
+                checkpoint.put_f32s(WATCHED, &self.watched);
+            }
             learners.iter().try_for_each(|learner| learner.save(&mut checkpoint))?;
             state(&mut checkpoint)?;
             Ok(checkpoint)

@@ -53,6 +53,10 @@ fn fit_numbers(table: &RawTable, column: &Column, numbers: &[f64], train: &[usiz
     let notation = column.notation.clone();
     let present = || train.iter().map(|&row| numbers[row]).filter(|number| !number.is_nan());
     let missing = train.iter().any(|&row| numbers[row].is_nan());
+    // Without a single value there is nothing to learn, and new rows may hold text here.
+    if present().next().is_none() && !train.is_empty() {
+        return Ok(Rule::Ignored);
+    }
     if !standardise {
         return Ok(Rule::Number { mean: 0.0, std: 1.0, missing, notation });
     }

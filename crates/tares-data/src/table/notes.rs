@@ -1,6 +1,6 @@
 //! What people are told about the columns of a table: the role of each, and a sentence for each that was changed or left out.
 
-use super::columns::{LeftOut, RawTable};
+use super::columns::{LeftOut, RawTable, Values};
 use super::rules::{ColumnRule, MOST_LEVELS, Rule, TableRules};
 use crate::source::ColumnFound;
 
@@ -35,10 +35,13 @@ impl TableRules {
     fn ignored(&self, table: &RawTable) -> Vec<LeftOut> {
         let ignored = self.columns.iter().filter(|column| column.rule == Rule::Ignored);
         let why = |name: &str| {
-            let column = table.columns.iter().find(|column| column.name == name);
-            match column.is_some_and(|column| column.values.missing() < table.rows) {
-                true => "short text that differs in nearly every row; --text reads it by its words",
-                false => "has no value in any row",
+            let column = table.columns.iter().find(|column| column.name == name).map(|column| &column.values);
+            match column {
+                Some(Values::Text { .. }) if column.is_some_and(|values| values.missing() < table.rows) => {
+                    "short text that differs in nearly every row; --text reads it by its words"
+                }
+                Some(Values::Numbers(_)) => "has no value in any training row",
+                _ => "has no value in any row",
             }
         };
         ignored.map(|column| LeftOut { name: column.name.clone(), why: why(&column.name).into() }).collect()

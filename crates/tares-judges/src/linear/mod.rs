@@ -18,7 +18,7 @@ use crate::softmax::normalise;
 use crate::text::counts::TextCounts;
 use encode::{Design, Encoder};
 use lbfgs::Stop;
-use objective::{Objective, outputs};
+use objective::{Objective, Transposed, outputs};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -145,6 +145,8 @@ impl Linear {
 struct Fitting {
     model: Linear,
     design: Design,
+    /// Made once for all strengths.
+    transposed: Transposed,
     labels: Vec<Label>,
     weights: Vec<f64>,
     options: LinearOptions,
@@ -160,12 +162,13 @@ impl Fitting {
         let labels = data.labels.iter().map(place).collect();
         let encoder = Encoder::fit(data)?;
         let design = encoder.encode(data.inputs)?;
+        let transposed = Transposed::of(&design);
         // Half a row for every class: the usual pseudo-count.
         let absent = 0.5 / (totals.iter().sum::<f64>() + 0.5 * data.classes as f64);
         let parameters = vec![0.0; (encoder.width() + 1) * outputs(present.len())];
         let model = Linear { classes: data.classes, present, absent, encoder, parameters };
         let weights = (0..data.rows()).map(|row| data.weight(row)).collect();
-        Ok(Self { model, design, labels, weights, options })
+        Ok(Self { model, design, transposed, labels, weights, options })
     }
 
     /// Fits anew from where the last fit ended.
@@ -178,7 +181,8 @@ impl Fitting {
             return caller.go_on(); // nothing to tell apart
         }
         let penalty = strength / self.weights.iter().sum::<f64>();
-        let mut objective = Objective::new(&self.design, &self.labels, present, |row| self.weights[row]);
+        let mut objective =
+            Objective::new(&self.design, &self.transposed, &self.labels, present, |row| self.weights[row]);
         let stop = Stop { tolerance: self.options.tolerance, iterations: self.options.iterations };
         let step = |parameters: &[f64], gradient: &mut [f64]| {
             caller.go_on()?;
@@ -207,19 +211,23 @@ pub fn cross_fit(
     let deciding = if entries * outputs(data.classes) > LARGE { 1 } else { folds.len() };
     let total = (PATH.len() + NEIGHBOURS.len()) * deciding + (folds.len() - deciding);
     let done = AtomicUsize::new(0);
-    let start = |fold: &Fold| Fitting::start(&Part::of(data, &fold.train).labelled(), options);
-    let fit = |fitting: &mut Fitting, fold: &Fold, strength: f64| {
+    // A fold's model and its encoded held-out rows.
+    let start = |fold: &Fold| {
+        let fitting = Fitting::start(&Part::of(data, &fold.train).labelled(), options)?;
+        let held = fitting.model.encoder.encode(&inputs.select(&fold.held))?;
+        Ok::<_, crate::Error>((fitting, held))
+    };
+    let fit = |(fitting, held): &mut (Fitting, Design), strength: f64| {
         fitting.continue_at(strength, caller)?;
         caller.report("linear", done.fetch_add(1, Ordering::Relaxed) + 1, total);
-        fitting.model.log_probs(&inputs.select(&fold.held))
+        Ok::<_, crate::Error>(fitting.model.log_probs_of(held))
     };
 
-    let mut fittings: Vec<Fitting> = folds[..deciding].par_iter().map(start).collect::<Result<_>>()?;
+    let mut fittings: Vec<(Fitting, Design)> = folds[..deciding].par_iter().map(start).collect::<Result<_>>()?;
     let mut best: Option<Tried> = None;
     let mut try_strength = |strength: f64, best: &mut Option<Tried>| {
-        let deciders = fittings.par_iter_mut().zip(&folds[..deciding]);
         let answers: Vec<Vec<f64>> =
-            deciders.map(|(fitting, fold)| fit(fitting, fold, strength)).collect::<Result<_>>()?;
+            fittings.par_iter_mut().map(|fitting| fit(fitting, strength)).collect::<Result<_>>()?;
         let loss = held_loss(data, folds, &answers)?;
         let better = best.as_ref().is_none_or(|best| loss < best.loss);
         if better {
@@ -238,7 +246,7 @@ pub fn cross_fit(
     }
 
     let Tried { strength, mut answers, .. } = best.expect("the path is not empty");
-    let rest = folds[deciding..].par_iter().map(|fold| fit(&mut start(fold)?, fold, strength));
+    let rest = folds[deciding..].par_iter().map(|fold| fit(&mut start(fold)?, strength));
     answers.extend(rest.collect::<Result<Vec<_>>>()?);
     caller.report("linear", total, total);
     let mut log_probs = vec![0.0; data.rows() * data.classes];

@@ -22,20 +22,26 @@ pub(crate) struct Objective<'a> {
     labels: &'a [Label],
     weights: Vec<f64>,
     outputs: usize,
-    transposed: Transposed,
+    transposed: &'a Transposed,
     residuals: Vec<f64>,
 }
 
 /// The sparse entries column by column: the gradient of a column is added up in the order of its rows, by one thread.
-struct Transposed {
+pub(crate) struct Transposed {
     starts: Vec<usize>,
     rows: Vec<u32>,
     values: Vec<f32>,
 }
 
 impl<'a> Objective<'a> {
-    /// `labels` are 0..K; `weights` any positive numbers, scaled here to sum 1.
-    pub(crate) fn new(design: &'a Design, labels: &'a [Label], classes: usize, weight: impl Fn(usize) -> f64) -> Self {
+    /// `labels` are 0..K; `weights` any positive numbers, scaled here to sum 1. `transposed` is that of `design`.
+    pub(crate) fn new(
+        design: &'a Design,
+        transposed: &'a Transposed,
+        labels: &'a [Label],
+        classes: usize,
+        weight: impl Fn(usize) -> f64,
+    ) -> Self {
         let total: f64 = (0..labels.len()).map(&weight).sum();
         let outputs = outputs(classes);
         Self {
@@ -43,7 +49,7 @@ impl<'a> Objective<'a> {
             labels,
             weights: (0..labels.len()).map(|row| weight(row) / total).collect(),
             outputs,
-            transposed: Transposed::of(design),
+            transposed,
             residuals: vec![0.0; labels.len() * outputs],
         }
     }
@@ -202,7 +208,7 @@ fn add_fixed<const M: usize>(sums: &mut [f64], rows: &[f64], places: &[u32], val
 }
 
 impl Transposed {
-    fn of(design: &Design) -> Self {
+    pub(crate) fn of(design: &Design) -> Self {
         let sparse = &design.sparse;
         let mut starts = vec![0; sparse.width() + 1];
         for row in 0..sparse.rows() {
@@ -263,7 +269,8 @@ mod tests {
             let weights: Vec<f64> = (0..rows).map(|_| 0.5 + draw.unit()).collect();
             let encoder = Encoder::fit(&Labelled::new(&inputs, &labels, classes)).unwrap();
             let design = encoder.encode(&inputs).unwrap();
-            let mut objective = Objective::new(&design, &labels, classes, |row| weights[row]);
+            let transposed = Transposed::of(&design);
+            let mut objective = Objective::new(&design, &transposed, &labels, classes, |row| weights[row]);
             let parameters: Vec<f64> = (0..(encoder.width() + 1) * outputs(classes)).map(|_| draw.normal()).collect();
             let mut gradient = vec![0.0; parameters.len()];
             objective.value(&parameters, 0.3, &mut gradient);

@@ -4,8 +4,8 @@
 //! was written after any round continues to the same bits.
 
 use super::bins::{Binned, Binner};
-use super::grow::Growth;
-use super::histogram::{Quantised, Slope};
+use super::grow::{Grown, Growth};
+use super::histogram::{Outputs, Quantised, Slope};
 use super::loss;
 use super::options::TreeOptions;
 use super::split::Limits;
@@ -88,7 +88,8 @@ impl Boosting {
         };
         for round in rounds {
             let kept = boosting.select()?;
-            boosting.take(round, kept.as_deref());
+            boosting.count(kept.as_deref());
+            boosting.take(round);
         }
         Ok(boosting)
     }
@@ -106,7 +107,8 @@ impl Boosting {
         };
         let kept = self.select()?;
         let round = self.grow(&slopes, kept.as_deref())?;
-        self.take(round, kept.as_deref());
+        self.count(kept.as_deref());
+        self.take_grown(round);
         Ok(())
     }
 
@@ -124,7 +126,8 @@ impl Boosting {
             return Err(value("kept row", format!("below {}", self.labels.len()), row));
         }
         let round = self.grow(slopes, kept)?;
-        self.take(round, None);
+        self.count(None);
+        self.take_grown(round);
         Ok(())
     }
 
@@ -166,26 +169,23 @@ impl Boosting {
         self.model.options.curriculum.map(kept).transpose()
     }
 
-    fn grow(&self, slopes: &[Slope], kept: Option<&[u32]>) -> Result<Round> {
+    fn grow(&self, slopes: &[Slope], kept: Option<&[u32]>) -> Result<Vec<Grown>> {
         let options = &self.model.options;
         let (outputs, round) = (self.outputs(), self.model.rounds.len());
         let rows: Vec<u32> = self.drawn_rows(round, kept);
         let columns = self.binned.columns.len();
-        let weight = |row: usize| self.weights.as_deref().map_or(1.0, |weights| weights[row]);
         let limits = Limits { least_weight: self.least_weight, l2: options.l2 };
-        let one_tree = |tree: usize, slopes: &[Slope], outputs: usize| {
-            let quantised = Quantised::new(slopes, outputs, &rows, weight)?;
+        let one_tree = |tree: usize, part: Outputs| {
+            let quantised = Quantised::new(slopes, part, &rows, self.weights.as_deref())?;
             let columns = &drawn_columns(options, round, tree, columns);
             let (leaves, rate) = (options.leaves, options.rate);
             let growth = Growth { binned: &self.binned, quantised: &quantised, columns, leaves, limits, rate };
             Ok(growth.grow(rows.clone()))
         };
         if options.shared || outputs == 1 {
-            return Ok(vec![one_tree(0, slopes, outputs)?]);
+            return Ok(vec![one_tree(0, Outputs { first: 0, count: outputs, of: outputs })?]);
         }
-        let of_output =
-            |output: usize| -> Vec<Slope> { slopes.iter().skip(output).step_by(outputs).copied().collect() };
-        (0..outputs).into_par_iter().map(|output| one_tree(output, &of_output(output), 1)).collect()
+        (0..outputs).into_par_iter().map(|first| one_tree(first, Outputs { first, count: 1, of: outputs })).collect()
     }
 
     /// Bernoulli draws row by row: the same rows whatever the curriculum keeps.
@@ -203,13 +203,39 @@ impl Boosting {
         }
     }
 
-    fn take(&mut self, round: Round, kept: Option<&[u32]>) {
+    fn count(&mut self, kept: Option<&[u32]>) {
         match kept {
             Some(kept) => kept.iter().for_each(|&row| self.kept[row as usize] += 1),
             None => self.kept.iter_mut().for_each(|times| *times += 1),
         }
+    }
+
+    fn take(&mut self, round: Round) {
         add_round(&round, &self.binned, &mut self.scores, loss::outputs(self.model.classes));
         self.model.rounds.push(round);
+    }
+
+    /// The leaves of rows that the trees were grown from are known; only other rows have to walk.
+    fn take_grown(&mut self, round: Vec<Grown>) {
+        let outputs = loss::outputs(self.model.classes);
+        let shared = round.len() < outputs || outputs == 1;
+        let mut placed = vec![false; self.labels.len()];
+        round[0].each_row(|row, _| placed[row] = true);
+        for (output, grown) in round.iter().enumerate() {
+            let values = &grown.tree.values;
+            match shared {
+                true => grown.each_row(|row, first| {
+                    let scores = &mut self.scores[row * outputs..][..outputs];
+                    scores.iter_mut().zip(&values[first..]).for_each(|(score, value)| *score += value);
+                }),
+                false => grown.each_row(|row, first| self.scores[row * outputs + output] += values[first]),
+            }
+        }
+        let trees: Round = round.into_iter().map(|grown| grown.tree).collect();
+        if placed.iter().any(|placed| !placed) {
+            add_round_where(&trees, &self.binned, &mut self.scores, outputs, |row| !placed[row]);
+        }
+        self.model.rounds.push(trees);
     }
 }
 
@@ -227,7 +253,18 @@ fn drawn_columns(options: &TreeOptions, round: usize, tree: usize, columns: usiz
 
 /// Adds the values of a round's trees to N × M scores.
 pub(crate) fn add_round(round: &[Tree], binned: &Binned, scores: &mut [f64], outputs: usize) {
-    scores.par_chunks_mut(outputs).with_min_len(1024).enumerate().for_each(|(row, scores)| match round {
+    add_round_where(round, binned, scores, outputs, |_| true);
+}
+
+fn add_round_where(
+    round: &[Tree],
+    binned: &Binned,
+    scores: &mut [f64],
+    outputs: usize,
+    wanted: impl Fn(usize) -> bool + Sync,
+) {
+    let rows = scores.par_chunks_mut(outputs).with_min_len(1024).enumerate().filter(|(row, _)| wanted(*row));
+    rows.for_each(|(row, scores)| match round {
         [tree] => {
             let values = &tree.values[tree.leaf(binned, row)..][..outputs];
             scores.iter_mut().zip(values).for_each(|(score, value)| *score += value);

@@ -1,14 +1,14 @@
 //! Grows one tree leaf by leaf: the leaf whose best cut gains most is cut next.
 
 use super::bins::Binned;
-use super::histogram::{Quantised, fill, stride, subtract};
+use super::histogram::{Quantised, fill, subtract};
 use super::split::{Cut, Limits, best_cut, clearly_more};
 use super::tree::{Node, Tree, goes_left};
 use rayon::prelude::*;
 use std::ops::Range;
 
 /// Entries of columns and bins below which threads cost more than they bring.
-const WORTH_THREADS: usize = 30_000;
+const WORTH_THREADS: usize = 60_000;
 
 /// What a tree is grown from.
 pub(crate) struct Growth<'a> {
@@ -22,6 +22,23 @@ pub(crate) struct Growth<'a> {
     pub(crate) rate: f64,
 }
 
+/// A tree, and the leaf of every row it was grown from.
+pub(crate) struct Grown {
+    pub(crate) tree: Tree,
+    rows: Vec<u32>,
+    /// Rows of a leaf, and the first of its values.
+    leaves: Vec<(Range<usize>, usize)>,
+}
+
+impl Grown {
+    /// Calls `visit` with every row the tree was grown from, and the first of its leaf's values.
+    pub(crate) fn each_row(&self, mut visit: impl FnMut(usize, usize)) {
+        for (range, first) in &self.leaves {
+            self.rows[range.clone()].iter().for_each(|&row| visit(row as usize, *first));
+        }
+    }
+}
+
 /// A leaf that may be cut.
 struct Leaf {
     node: usize,
@@ -32,23 +49,43 @@ struct Leaf {
     histograms: Vec<i64>,
 }
 
+/// Memory that the leaves of a tree hand on.
+#[derive(Default)]
+struct Scratch {
+    rows: Vec<u32>,
+    gathered: Vec<i64>,
+    /// Histograms of leaves that are done.
+    free: Vec<Vec<i64>>,
+}
+
+/// Two leaves to look at: the smaller one's rows, and the histograms of their parent, which become those of the larger one.
+struct Siblings<'a> {
+    small: &'a mut [i64],
+    small_total: &'a [i64],
+    large: &'a mut [i64],
+    large_total: &'a [i64],
+}
+
 impl Growth<'_> {
     /// The tree of the rows `rows`; other rows have no part in it.
-    pub(crate) fn grow(&self, mut rows: Vec<u32>) -> Tree {
-        let width = stride(self.quantised.outputs);
+    pub(crate) fn grow(&self, mut rows: Vec<u32>) -> Grown {
+        let width = self.quantised.stride();
         let mut total = vec![0; width];
         for &row in &rows {
             let numbers = &self.quantised.values[row as usize * width..][..width];
-            total.iter_mut().zip(numbers).for_each(|(total, &number)| *total += i64::from(number));
+            total.iter_mut().zip(numbers).for_each(|(total, &number)| *total += number);
         }
+        let offsets = self.offsets();
+        let mut scratch = Scratch::default();
         let mut tree = Tree { nodes: vec![Node::Leaf { first: 0 }], values: Vec::new() };
         let mut root = Leaf { node: 0, range: 0..rows.len(), total, cut: None, histograms: Vec::new() };
         if self.leaves > 1 && self.divisible(&root.total) {
-            root.histograms = vec![0; self.columns.len() * self.room()];
-            root.cut = self.look(&mut root.histograms, None, &rows, &root.total, &[]).0;
+            root.histograms = vec![0; offsets[self.columns.len()]];
+            let only =
+                Siblings { small: &mut root.histograms, small_total: &root.total, large: &mut [], large_total: &[] };
+            root.cut = self.look(only, &rows, &offsets, &mut scratch.gathered).0;
         }
         let mut leaves = vec![root];
-        let mut scratch = Vec::new();
         while leaves.len() < self.leaves {
             let gain = |leaf: &Leaf| leaf.cut.as_ref().map_or(0.0, |cut| cut.gain);
             let best = (1..leaves.len())
@@ -56,35 +93,39 @@ impl Growth<'_> {
             let Some(cut) = leaves[best].cut.take() else { break };
             let parent = leaves.swap_remove(best);
             let last = leaves.len() + 2 >= self.leaves;
-            let (left, right) = self.cut(parent, cut, &mut rows, &mut scratch, &mut tree, last);
+            let (left, right) = self.cut(parent, cut, &mut rows, &offsets, &mut scratch, &mut tree, last);
             leaves.push(left);
             leaves.push(right);
         }
-        for leaf in &leaves {
-            tree.nodes[leaf.node] = Node::Leaf { first: tree.values.len() as u32 };
-            for pair in leaf.total[..width - 1].chunks_exact(2) {
-                let (gradient, hessian) = (self.quantised.gradient(pair[0]), self.quantised.hessian(pair[1]));
-                let whole = hessian + self.limits.l2;
+        let mut ranges = Vec::with_capacity(leaves.len());
+        for leaf in leaves {
+            let first = tree.values.len();
+            tree.nodes[leaf.node] = Node::Leaf { first: first as u32 };
+            ranges.push((leaf.range, first));
+            for output in 0..self.quantised.outputs {
+                let gradient = self.quantised.gradient(&leaf.total, output);
+                let whole = self.quantised.hessian(&leaf.total, output) + self.limits.l2;
                 tree.values.push(if whole > 0.0 { -self.rate * gradient / whole } else { 0.0 });
             }
         }
-        tree
+        Grown { tree, rows, leaves: ranges }
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn cut(
         &self,
         parent: Leaf,
         cut: Cut,
         rows: &mut [u32],
-        scratch: &mut Vec<u32>,
+        offsets: &[usize],
+        scratch: &mut Scratch,
         tree: &mut Tree,
         last: bool,
     ) -> (Leaf, Leaf) {
         let column = &self.binned.columns[cut.column as usize];
+        let left_bins: [bool; 256] = std::array::from_fn(|bin| goes_left(cut.rule, cut.missing_left, bin as u8));
         let middle = parent.range.start
-            + part(&mut rows[parent.range.clone()], scratch, |row| {
-                goes_left(cut.rule, cut.missing_left, column[row as usize])
-            });
+            + part(&mut rows[parent.range.clone()], &mut scratch.rows, |row| left_bins[column[row as usize] as usize]);
         let node = tree.nodes.len();
         tree.nodes[parent.node] = Node::Branch {
             column: cut.column,
@@ -98,86 +139,91 @@ impl Growth<'_> {
         let leaf = |node, range, total| Leaf { node, range, total, cut: None, histograms: Vec::new() };
         let mut left = leaf(node, parent.range.start..middle, cut.left);
         let mut right = leaf(node + 1, middle..parent.range.end, other);
-        if !last && (self.divisible(&left.total) || self.divisible(&right.total)) {
-            let left_is_small = left.range.len() <= right.range.len();
-            let (small, large) = if left_is_small { (&mut left, &mut right) } else { (&mut right, &mut left) };
-            small.histograms = vec![0; parent.histograms.len()];
-            large.histograms = parent.histograms;
-            (small.cut, large.cut) = self.look(
-                &mut small.histograms,
-                Some(&mut large.histograms),
-                &rows[small.range.clone()],
-                &small.total,
-                &large.total,
-            );
-            for leaf in [small, large].into_iter().filter(|leaf| leaf.cut.is_none()) {
-                leaf.histograms = Vec::new();
-            }
+        if last || !(self.divisible(&left.total) || self.divisible(&right.total)) {
+            scratch.free.push(parent.histograms);
+            return (left, right);
+        }
+        let left_is_small = left.range.len() <= right.range.len();
+        let (small, large) = if left_is_small { (&mut left, &mut right) } else { (&mut right, &mut left) };
+        small.histograms = scratch.free.pop().unwrap_or_else(|| vec![0; parent.histograms.len()]);
+        large.histograms = parent.histograms;
+        let both = Siblings {
+            small: &mut small.histograms,
+            small_total: &small.total,
+            large: &mut large.histograms,
+            large_total: &large.total,
+        };
+        (small.cut, large.cut) = self.look(both, &rows[small.range.clone()], offsets, &mut scratch.gathered);
+        for leaf in [small, large].into_iter().filter(|leaf| leaf.cut.is_none()) {
+            scratch.free.push(std::mem::take(&mut leaf.histograms));
         }
         (left, right)
     }
 
-    /// Fills the histograms of `rows`, turns `parent`'s into those of the sibling, and finds the best cut of each.
+    /// Fills the histograms of `rows`, turns the parent's into those of the sibling, if there is one, and finds the best cut of each.
     fn look(
         &self,
-        small: &mut [i64],
-        parent: Option<&mut Vec<i64>>,
+        both: Siblings<'_>,
         rows: &[u32],
-        total: &[i64],
-        sibling_total: &[i64],
+        offsets: &[usize],
+        gathered: &mut Vec<i64>,
     ) -> (Option<Cut>, Option<Cut>) {
-        let (room, width) = (self.room(), stride(self.quantised.outputs));
-        let gathered = self.quantised.gather(rows);
-        let (divisible, sibling_divisible) = (self.divisible(total), parent.is_some() && self.divisible(sibling_total));
-        let one_column = |(place, (small, parent)): (usize, (&mut [i64], &mut [i64]))| {
+        let width = self.quantised.stride();
+        self.quantised.gather(rows, gathered);
+        let Siblings { small, small_total, large, large_total } = both;
+        let alone = large.is_empty();
+        let (divisible, large_divisible) = (self.divisible(small_total), !alone && self.divisible(large_total));
+        let one_column = |place: usize, small: &mut [i64], large: &mut [i64]| {
             let column = self.columns[place];
-            let (bins, category) = (self.binned.bins[column as usize], self.binned.categories[column as usize]);
-            let small = &mut small[..bins * width];
-            fill(small, &self.binned.columns[column as usize], rows, &gathered, width);
+            let category = self.binned.categories[column as usize];
+            fill(small, &self.binned.columns[column as usize], rows, gathered, width);
             let cut = |histogram: &[i64], total: &[i64], divisible: bool| match divisible {
                 true => best_cut(histogram, total, column, category, self.quantised, self.limits),
                 false => None,
             };
-            let own = cut(small, total, divisible);
-            if parent.is_empty() {
-                return (own, None);
-            }
-            let parent = &mut parent[..bins * width];
-            subtract(parent, small);
-            (own, cut(parent, sibling_total, sibling_divisible))
-        };
-        let mut none = Vec::new();
-        let empty = self.columns.len(); // so many empty slices when there is no parent
-        let parents: Vec<&mut [i64]> = match parent {
-            Some(parent) => parent.chunks_exact_mut(room).collect(),
-            None => {
-                none.resize_with(empty, Vec::new);
-                none.iter_mut().map(Vec::as_mut_slice).collect()
-            }
-        };
-        let work = self.columns.len() * (rows.len() * width + room);
-        let columns = small.par_chunks_exact_mut(room).zip(parents).enumerate();
-        // One task as long as there is little to do; which thread looks at which column changes no bit.
-        let found: Vec<(Option<Cut>, Option<Cut>)> = match work < WORTH_THREADS {
-            true => columns.with_min_len(self.columns.len().max(1)).map(one_column).collect(),
-            false => columns.map(one_column).collect(),
+            let own = cut(small, small_total, divisible);
+            subtract(large, small);
+            (own, cut(large, large_total, large_divisible))
         };
         let mut best = (None, None);
-        for (own, sibling) in found {
+        let mut keep = |(own, sibling)| {
             keep_better(&mut best.0, own);
             keep_better(&mut best.1, sibling);
+        };
+        let range = |place: usize| offsets[place]..offsets[place + 1];
+        let of_large = |place: usize| if alone { 0..0 } else { range(place) };
+        let work = self.columns.len() * rows.len() + small.len();
+        if work < WORTH_THREADS {
+            (0..self.columns.len())
+                .for_each(|place| keep(one_column(place, &mut small[range(place)], &mut large[of_large(place)])));
+            return best;
         }
+        // Which thread looks at which column changes no bit.
+        let (mut rest, mut rest_of_large) = (small, large);
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for place in 0..self.columns.len() {
+            let (own, after) = rest.split_at_mut(range(place).len());
+            let (of_sibling, after_large) = rest_of_large.split_at_mut(of_large(place).len());
+            columns.push((place, own, of_sibling));
+            (rest, rest_of_large) = (after, after_large);
+        }
+        let found: Vec<_> =
+            columns.into_par_iter().map(|(place, own, sibling)| one_column(place, own, sibling)).collect();
+        found.into_iter().for_each(keep);
         best
     }
 
-    /// Numbers that the histogram of the column with most bins takes.
-    fn room(&self) -> usize {
-        let bins = self.columns.iter().map(|&column| self.binned.bins[column as usize]).max().unwrap_or(1);
-        bins * stride(self.quantised.outputs)
+    /// Where the histogram of every column begins, and the end of the last.
+    fn offsets(&self) -> Vec<usize> {
+        let mut offsets = vec![0];
+        for &column in self.columns {
+            offsets.push(offsets[offsets.len() - 1] + self.binned.bins[column as usize] * self.quantised.stride());
+        }
+        offsets
     }
 
     fn divisible(&self, total: &[i64]) -> bool {
-        self.quantised.weight(total[total.len() - 1]) >= 2.0 * self.limits.least_weight && !self.columns.is_empty()
+        self.quantised.weight(total) >= 2.0 * self.limits.least_weight && !self.columns.is_empty()
     }
 }
 
@@ -190,19 +236,18 @@ fn keep_better(best: &mut Option<Cut>, offered: Option<Cut>) {
     }
 }
 
-/// Rows that go left first, each side in its old order. Returns how many go left.
+/// Rows that go left first, each side in its old order. Returns how many go left. No branch depends on a row: it would be guessed
+/// wrong every other time.
 fn part(rows: &mut [u32], scratch: &mut Vec<u32>, left: impl Fn(u32) -> bool) -> usize {
-    scratch.clear();
+    scratch.resize(rows.len().max(scratch.len()), 0);
     let mut kept = 0;
     for place in 0..rows.len() {
         let row = rows[place];
-        if left(row) {
-            rows[kept] = row;
-            kept += 1;
-        } else {
-            scratch.push(row);
-        }
+        scratch[place - kept] = row;
+        rows[kept] = row;
+        kept += usize::from(left(row));
     }
-    rows[kept..].copy_from_slice(scratch);
+    let right = rows.len() - kept;
+    rows[kept..].copy_from_slice(&scratch[..right]);
     kept
 }

@@ -14,28 +14,42 @@ pub struct Slope {
     pub hessian: f64,
 }
 
-/// The gradients of N rows and M outputs as integers: per row M pairs (gradient, hessian), then the row's weight.
+/// The gradients of N rows and M outputs as integers: per row M pairs (gradient, hessian). Rows that all count alike are counted in the
+/// low bits of the first hessian, so that a row and a bin of one output are two words; otherwise the weight follows as one more.
 pub(crate) struct Quantised {
-    pub(crate) values: Vec<i32>,
+    pub(crate) values: Vec<i64>,
     pub(crate) outputs: usize,
     /// What one unit of a gradient, a hessian and a weight stands for.
     units: [f64; 3],
+    /// Bits that the number of rows takes; 0 if rows have weights of their own.
+    count_bits: u32,
 }
 
-/// Numbers per row or bin: M pairs and a weight.
-pub(crate) fn stride(outputs: usize) -> usize {
-    2 * outputs + 1
+/// Which of a row's slopes a tree is grown for.
+#[derive(Clone, Copy)]
+pub(crate) struct Outputs {
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+    /// Slopes per row.
+    pub(crate) of: usize,
 }
+
+/// Bits of the largest gradient.
+const BITS: u32 = 30;
+/// A hessian that shares its word with the number of rows has at least so many bits; with more than 2²³ rows the number has its own word.
+const LEAST_BITS: u32 = 16;
 
 impl Quantised {
-    /// `slopes` holds M entries per row. Only those of `used` rows matter.
+    /// `slopes` holds entries of all outputs per row. Only those of `used` rows matter.
     ///
     /// # Errors
     /// A gradient that is not finite; a hessian that is negative or not finite.
-    pub(crate) fn new(slopes: &[Slope], outputs: usize, used: &[u32], weight: impl Fn(usize) -> f64) -> Result<Self> {
+    pub(crate) fn new(slopes: &[Slope], outputs: Outputs, used: &[u32], weights: Option<&[f64]>) -> Result<Self> {
+        let of_row = |row: u32| &slopes[row as usize * outputs.of + outputs.first..][..outputs.count];
+        let weight = |row: u32| weights.map_or(1.0, |weights| weights[row as usize]);
         let (mut gradient, mut hessian, mut heaviest) = (0.0f64, 0.0f64, 0.0f64);
         for &row in used {
-            for slope in &slopes[row as usize * outputs..][..outputs] {
+            for slope in of_row(row) {
                 let fine = slope.gradient.is_finite() && slope.hessian.is_finite() && slope.hessian >= 0.0;
                 if !fine {
                     return Err(value(&format!("slope of row {row}"), "finite, hessian >= 0", format!("{slope:?}")));
@@ -43,64 +57,110 @@ impl Quantised {
                 gradient = gradient.max(slope.gradient.abs());
                 hessian = hessian.max(slope.hessian);
             }
-            heaviest = heaviest.max(weight(row as usize));
+            heaviest = heaviest.max(weight(row));
         }
-        let units = [unit(gradient), unit(hessian), unit(heaviest)];
-        let mut values = Vec::with_capacity(slopes.len() / outputs * stride(outputs));
-        // Rows that are not used may overflow: `as` cuts them off.
-        for (row, slopes) in slopes.chunks_exact(outputs).enumerate() {
-            for slope in slopes {
-                values.push((slope.gradient / units[0]).round() as i32);
-                values.push((slope.hessian / units[1]).round() as i32);
+        let counting = used.len().checked_ilog2().unwrap_or(0) + 1;
+        let count_bits = if weights.is_none() && 2 * counting + LEAST_BITS <= 63 { counting } else { 0 };
+        let hessian_bits = if count_bits == 0 { BITS } else { BITS.min(63 - 2 * count_bits) };
+        let units = match count_bits {
+            0 => [unit(gradient, BITS), unit(hessian, hessian_bits), unit(heaviest, BITS)],
+            _ => [unit(gradient, BITS), unit(hessian, hessian_bits), 1.0],
+        };
+        let mut quantised = Self { values: Vec::new(), outputs: outputs.count, units, count_bits };
+        let stride = quantised.stride();
+        let inverse = units.map(|unit| 1.0 / unit);
+        quantised.values = vec![0; slopes.len() / outputs.of * stride];
+        for &row in used {
+            let numbers = &mut quantised.values[row as usize * stride..][..stride];
+            for (slope, pair) in of_row(row).iter().zip(numbers.chunks_exact_mut(2)) {
+                pair[0] = nearest(slope.gradient * inverse[0]);
+                pair[1] = nearest(slope.hessian * inverse[1]);
             }
-            values.push((weight(row) / units[2]).round() as i32);
+            match count_bits {
+                0 => numbers[stride - 1] = nearest(weight(row) * inverse[2]),
+                bits => numbers[1] = (numbers[1] << bits) + 1,
+            }
         }
-        Ok(Self { values, outputs, units })
+        Ok(quantised)
     }
 
-    pub(crate) fn gradient(&self, sum: i64) -> f64 {
-        sum as f64 * self.units[0]
+    /// Numbers per row or bin.
+    pub(crate) fn stride(&self) -> usize {
+        2 * self.outputs + usize::from(self.count_bits == 0)
     }
 
-    pub(crate) fn hessian(&self, sum: i64) -> f64 {
-        sum as f64 * self.units[1]
+    /// The gradient of one output in sums of rows.
+    #[inline]
+    pub(crate) fn gradient(&self, sums: &[i64], output: usize) -> f64 {
+        sums[2 * output] as f64 * self.units[0]
     }
 
-    pub(crate) fn weight(&self, sum: i64) -> f64 {
+    /// The hessian of one output in sums of rows.
+    #[inline]
+    pub(crate) fn hessian(&self, sums: &[i64], output: usize) -> f64 {
+        let sum = sums[2 * output + 1];
+        (if output == 0 { sum >> self.count_bits } else { sum }) as f64 * self.units[1]
+    }
+
+    /// The weight in sums of rows; 0 without rows.
+    #[inline]
+    pub(crate) fn weight(&self, sums: &[i64]) -> f64 {
+        let sum = match self.count_bits {
+            0 => sums[2 * self.outputs],
+            bits => sums[1] & ((1 << bits) - 1),
+        };
         sum as f64 * self.units[2]
     }
 
     /// The rows' numbers one after the other, so that every column reads them in one go.
-    pub(crate) fn gather(&self, rows: &[u32]) -> Vec<i32> {
-        let stride = stride(self.outputs);
-        let mut gathered = Vec::with_capacity(rows.len() * stride);
-        rows.iter().for_each(|&row| gathered.extend_from_slice(&self.values[row as usize * stride..][..stride]));
-        gathered
+    pub(crate) fn gather(&self, rows: &[u32], gathered: &mut Vec<i64>) {
+        let stride = self.stride();
+        gathered.clear();
+        match stride {
+            2 => {
+                let pairs = self.values.as_chunks::<2>().0;
+                gathered.extend(rows.iter().flat_map(|&row| pairs[row as usize]));
+            }
+            _ => rows.iter().for_each(|&row| gathered.extend(&self.values[row as usize * stride..][..stride])),
+        }
     }
 }
 
-/// A power of two of which at most 2³⁰ make `largest`: 2³² rows then fit into 64 bits.
-fn unit(largest: f64) -> f64 {
+/// A power of two of which at most 2^bits make `largest`.
+fn unit(largest: f64, bits: u32) -> f64 {
     // Below this, products of units would lose bits; gradients that small move nothing.
     let largest = largest.max(1e-200);
-    2f64.powi(largest.log2().ceil() as i32 - 30)
+    2f64.powi(largest.log2().ceil() as i32 - bits as i32)
+}
+
+/// The nearest integer of a number below 2⁵¹. Adding 1.5 · 2⁵² leaves it in the low bits; `round` is a call on plain x86-64.
+#[inline]
+fn nearest(number: f64) -> i64 {
+    const SHIFT: f64 = 6_755_399_441_055_744.0;
+    (number + SHIFT).to_bits() as i64 - SHIFT.to_bits() as i64
 }
 
 /// Adds up, per bin of one column, the numbers of `rows`. `gathered` is [`Quantised::gather`] of the same rows.
-pub(crate) fn fill(histogram: &mut [i64], column: &[u8], rows: &[u32], gathered: &[i32], stride: usize) {
+pub(crate) fn fill(histogram: &mut [i64], column: &[u8], rows: &[u32], gathered: &[i64], stride: usize) {
     histogram.fill(0);
-    if stride == 3 {
-        let (bins, _) = histogram.as_chunks_mut::<3>();
-        for (&row, numbers) in rows.iter().zip(gathered.as_chunks::<3>().0) {
-            let bin = &mut bins[column[row as usize] as usize];
-            bin[0] += i64::from(numbers[0]);
-            bin[1] += i64::from(numbers[1]);
-            bin[2] += i64::from(numbers[2]);
+    match stride {
+        2 => fill_bins::<2>(histogram, column, rows, gathered),
+        3 => fill_bins::<3>(histogram, column, rows, gathered),
+        _ => {
+            for (&row, numbers) in rows.iter().zip(gathered.chunks_exact(stride)) {
+                let bin = &mut histogram[column[row as usize] as usize * stride..][..stride];
+                bin.iter_mut().zip(numbers).for_each(|(sum, &number)| *sum += number);
+            }
         }
-    } else {
-        for (&row, numbers) in rows.iter().zip(gathered.chunks_exact(stride)) {
-            let bin = &mut histogram[column[row as usize] as usize * stride..][..stride];
-            bin.iter_mut().zip(numbers).for_each(|(sum, &number)| *sum += i64::from(number));
+    }
+}
+
+fn fill_bins<const STRIDE: usize>(histogram: &mut [i64], column: &[u8], rows: &[u32], gathered: &[i64]) {
+    let bins = histogram.as_chunks_mut::<STRIDE>().0;
+    for (&row, numbers) in rows.iter().zip(gathered.as_chunks::<STRIDE>().0) {
+        let bin = &mut bins[column[row as usize] as usize];
+        for place in 0..STRIDE {
+            bin[place] += numbers[place];
         }
     }
 }
@@ -115,6 +175,8 @@ mod tests {
     use super::*;
     use tares_core::stream;
 
+    const ONE: Outputs = Outputs { first: 0, count: 1, of: 1 };
+
     #[test]
     fn subtraction_equals_direct_histograms_to_the_last_bit() {
         for seed in 0..20 {
@@ -123,14 +185,18 @@ mod tests {
             let slope = |draw: &mut tares_core::Stream| Slope { gradient: draw.normal(), hessian: draw.unit() };
             let slopes: Vec<Slope> = (0..rows * outputs).map(|_| slope(&mut draw)).collect();
             let every: Vec<u32> = (0..rows as u32).collect();
-            let quantised = Quantised::new(&slopes, outputs, &every, |_| 1.0).unwrap();
+            let weights: Vec<f64> = (0..rows).map(|_| 0.5 + draw.unit()).collect();
+            let weights = Some(weights.as_slice()).filter(|_| draw.chance(0.5));
+            let all = Outputs { first: 0, count: outputs, of: outputs };
+            let quantised = Quantised::new(&slopes, all, &every, weights).unwrap();
             let column: Vec<u8> = (0..rows).map(|_| draw.below(256) as u8).collect();
             let (left, right): (Vec<u32>, Vec<u32>) = (0..rows as u32).partition(|_| draw.chance(0.3));
             let all: Vec<u32> = left.iter().chain(&right).copied().collect();
-            let width = stride(outputs);
+            let width = quantised.stride();
             let direct = |rows: &[u32]| {
-                let mut histogram = vec![7; 256 * width];
-                fill(&mut histogram, &column, rows, &quantised.gather(rows), width);
+                let (mut histogram, mut gathered) = (vec![7; 256 * width], vec![7]);
+                quantised.gather(rows, &mut gathered);
+                fill(&mut histogram, &column, rows, &gathered, width);
                 histogram
             };
             let mut other = direct(&all);
@@ -145,9 +211,11 @@ mod tests {
             let slopes: Vec<Slope> =
                 (0..100).map(|i| Slope { gradient: largest * (f64::from(i) / 50.0 - 1.0), hessian: 1.0 }).collect();
             let every: Vec<u32> = (0..100).collect();
-            let quantised = Quantised::new(&slopes, 1, &every, |_| 1.0).unwrap();
-            for (slope, numbers) in slopes.iter().zip(quantised.values.chunks(3)) {
-                assert!((quantised.gradient(i64::from(numbers[0])) - slope.gradient).abs() <= 1e-9 * largest);
+            let quantised = Quantised::new(&slopes, ONE, &every, None).unwrap();
+            for (slope, numbers) in slopes.iter().zip(quantised.values.chunks(2)) {
+                assert!((quantised.gradient(numbers, 0) - slope.gradient).abs() <= 1e-9 * largest);
+                assert!((quantised.hessian(numbers, 0) - 1.0).abs() <= 1e-9);
+                assert_eq!(quantised.weight(numbers), 1.0);
             }
         }
     }
@@ -156,8 +224,33 @@ mod tests {
     fn bad_slopes_are_refused() {
         for (gradient, hessian) in [(f64::NAN, 1.0), (0.0, -1.0), (f64::INFINITY, 1.0)] {
             let bad = [Slope { gradient, hessian }];
-            assert!(Quantised::new(&bad, 1, &[0], |_| 1.0).is_err());
-            assert!(Quantised::new(&bad, 1, &[], |_| 1.0).is_ok()); // nobody uses it
+            assert!(Quantised::new(&bad, ONE, &[0], None).is_err());
+            assert!(Quantised::new(&bad, ONE, &[], None).is_ok()); // nobody uses it
+        }
+    }
+
+    #[test]
+    fn sums_of_packed_rows_are_those_of_their_parts() {
+        // The largest hessians, so that a word is as full as it can be.
+        for rows in [1usize, 2, 3, 4095, 4096, 70_000] {
+            let slopes: Vec<Slope> =
+                (0..rows).map(|row| Slope { gradient: if row % 2 == 0 { -1.0 } else { 1.0 }, hessian: 1.0 }).collect();
+            let every: Vec<u32> = (0..rows as u32).collect();
+            let quantised = Quantised::new(&slopes, ONE, &every, None).unwrap();
+            let mut sums = [0i64; 2];
+            quantised.values.chunks(2).for_each(|pair| (0..2).for_each(|place| sums[place] += pair[place]));
+            assert_eq!(quantised.weight(&sums), rows as f64);
+            assert!((quantised.hessian(&sums, 0) - rows as f64).abs() < 1e-6 * rows as f64, "{rows}");
+            assert_eq!(quantised.gradient(&sums, 0), if rows % 2 == 0 { 0.0 } else { -1.0 });
+        }
+    }
+
+    #[test]
+    fn the_nearest_integer_is_found_on_both_sides_of_zero() {
+        for (number, integer) in
+            [(0.4, 0), (0.6, 1), (-0.6, -1), (1e9 + 0.4, 1_000_000_000), (-1e9 - 0.6, -1_000_000_001)]
+        {
+            assert_eq!(nearest(number), integer);
         }
     }
 }

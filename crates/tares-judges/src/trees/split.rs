@@ -3,7 +3,7 @@
 //! With G and H the sums of gradients and hessians, M outputs and the penalty λ, a leaf is worth `Σ_m G_m² / (H_m + λ)` and a
 //! cut gains what its two sides are worth beyond the whole (Chen & Guestrin 2016, equation 7, without the factor ½).
 
-use super::histogram::{Quantised, stride};
+use super::histogram::Quantised;
 use super::tree::Rule;
 
 /// What a cut must leave on both sides, and how values are smoothed.
@@ -50,8 +50,14 @@ pub(crate) fn best_cut(
     quantised: &Quantised,
     limits: Limits,
 ) -> Option<Cut> {
-    let search = Search { histogram, total, column, quantised, limits, whole: 0.0 };
-    if category { search.categories() } else { search.numbers() }
+    let search = Search { histogram, total, column, quantised, limits, width: quantised.stride() };
+    match (category, search.width) {
+        (true, _) => search.categories(),
+        // A constant width makes the loop over bins straight code.
+        (false, 2) => search.numbers([0; 2]),
+        (false, 3) => search.numbers([0; 3]),
+        (false, width) => search.numbers(vec![0; width]),
+    }
 }
 
 struct Search<'a> {
@@ -60,120 +66,149 @@ struct Search<'a> {
     column: u32,
     quantised: &'a Quantised,
     limits: Limits,
-    whole: f64,
+    width: usize,
 }
 
 impl Search<'_> {
-    fn width(&self) -> usize {
-        stride(self.quantised.outputs)
-    }
-
+    #[inline]
     fn bin(&self, bin: usize) -> &[i64] {
-        &self.histogram[bin * self.width()..][..self.width()]
+        &self.histogram[bin * self.width..][..self.width]
     }
 
-    /// Bins 1.. from left to right; missing values on the right, and once more on the left if there are any.
-    fn numbers(mut self) -> Option<Cut> {
-        self.whole = self.worth(self.total, self.limits.l2);
-        let missing = self.bin(0).iter().any(|&sum| sum != 0);
-        let bins = self.histogram.len() / self.width();
-        let mut best: Option<Cut> = None;
+    #[inline]
+    fn is_empty(&self, bin: usize) -> bool {
+        self.quantised.weight(self.bin(bin)) == 0.0
+    }
+
+    /// Bins 1.. from left to right; missing values on the right, and once more on the left if there are any. `nothing` is sums of no
+    /// row.
+    fn numbers<S: AsRef<[i64]> + AsMut<[i64]> + Clone>(self, nothing: S) -> Option<Cut> {
+        let l2 = self.limits.l2;
+        let whole = self.worth(self.total, l2);
+        let missing = !self.is_empty(0);
+        let bins = self.histogram.len() / self.width;
+        let mut best: Option<(f64, usize, bool)> = None;
         for missing_left in [false, true] {
             if missing_left && !missing {
                 break;
             }
-            let mut left = if missing_left { self.bin(0).to_vec() } else { vec![0; self.width()] };
+            let mut left = nothing.clone();
+            if missing_left {
+                add(left.as_mut(), self.bin(0));
+            }
             // With all known values on one side, the cut is between known and missing.
             let last = if missing && !missing_left { bins } else { bins - 1 };
             for bin in 1..last {
-                if self.bin(bin).iter().all(|&sum| sum == 0) {
+                if self.is_empty(bin) {
                     continue;
                 }
-                left.iter_mut().zip(self.bin(bin)).for_each(|(left, sum)| *left += sum);
-                self.offer(&mut best, &left, self.limits.l2, || (Rule::AtMost(bin as u8), missing_left));
+                add(left.as_mut(), self.bin(bin));
+                let gain = self.gain(left.as_ref(), whole, l2);
+                if better(gain, best.map(|best| best.0)) {
+                    best = Some((gain, bin, missing_left));
+                }
             }
         }
+        let (gain, last, missing_left) = best?;
+        let mut left = nothing;
+        (usize::from(!missing_left)..=last).for_each(|bin| add(left.as_mut(), self.bin(bin)));
         // Nobody was missing here: later ones go with the larger side.
-        if let Some(cut) = best.as_mut().filter(|_| !missing) {
-            cut.missing_left = 2 * cut.left[self.width() - 1] >= self.total[self.width() - 1];
-        }
-        best
+        let missing_left = if missing { missing_left } else { self.most_go(left.as_ref()) };
+        Some(Cut {
+            gain,
+            column: self.column,
+            rule: Rule::AtMost(last as u8),
+            missing_left,
+            left: left.as_ref().to_vec(),
+        })
     }
 
     /// Levels in the order of their mean gradient: for one output the best of all subsets is a beginning of that order
     /// (Fisher 1958). With more outputs the one that differs most between levels gives the order.
-    fn categories(mut self) -> Option<Cut> {
-        let width = self.width();
-        let mut levels: Vec<usize> =
-            (0..self.histogram.len() / width).filter(|&bin| self.bin(bin)[width - 1] != 0).collect();
+    fn categories(self) -> Option<Cut> {
+        let (width, quantised) = (self.width, self.quantised);
+        let mut levels: Vec<usize> = (0..self.histogram.len() / width).filter(|&bin| !self.is_empty(bin)).collect();
         if levels.len() < 2 {
             return None;
         }
-        let all_hessians: f64 =
-            (0..self.quantised.outputs).map(|m| self.quantised.hessian(self.total[2 * m + 1])).sum();
-        let per_row = all_hessians / self.quantised.outputs as f64 / self.quantised.weight(self.total[width - 1]);
+        let all_hessians: f64 = (0..quantised.outputs).map(|m| quantised.hessian(self.total, m)).sum();
+        let per_row = all_hessians / quantised.outputs as f64 / quantised.weight(self.total);
         let smoothing = if levels.len() > FEW_LEVELS { SMOOTHING_ROWS * per_row } else { 0.0 };
         let l2 = self.limits.l2 + smoothing;
-        self.whole = self.worth(self.total, l2);
+        let whole = self.worth(self.total, l2);
         let mean = |bin: usize, m: usize| {
             let sums = self.bin(bin);
-            self.quantised.gradient(sums[2 * m]) / (self.quantised.hessian(sums[2 * m + 1]) + l2 + f64::MIN_POSITIVE)
+            quantised.gradient(sums, m) / (quantised.hessian(sums, m) + l2 + f64::MIN_POSITIVE)
         };
         let spread = |m: usize| -> f64 {
-            levels.iter().map(|&bin| mean(bin, m).abs() * self.quantised.gradient(self.bin(bin)[2 * m]).abs()).sum()
+            levels.iter().map(|&bin| mean(bin, m).abs() * quantised.gradient(self.bin(bin), m).abs()).sum()
         };
-        let telling = (0..self.quantised.outputs)
+        let telling = (0..quantised.outputs)
             .map(|m| (spread(m), m))
             .fold((f64::NEG_INFINITY, 0), |best, next| if next.0 > best.0 { next } else { best })
             .1;
         levels.sort_by(|&a, &b| mean(a, telling).total_cmp(&mean(b, telling)).then(a.cmp(&b)));
-        let mut best: Option<Cut> = None;
+        let mut best: Option<(f64, usize)> = None;
         let mut left = vec![0; width];
+        for (place, &bin) in levels[..levels.len() - 1].iter().enumerate() {
+            add(&mut left, self.bin(bin));
+            let gain = self.gain(&left, whole, l2);
+            if better(gain, best.map(|best| best.0)) {
+                best = Some((gain, place));
+            }
+        }
+        let (gain, last) = best?;
         let mut chosen = [0u64; 4];
-        for &bin in &levels[..levels.len() - 1] {
-            left.iter_mut().zip(self.bin(bin)).for_each(|(left, sum)| *left += sum);
+        left.fill(0);
+        for &bin in &levels[..=last] {
+            add(&mut left, self.bin(bin));
             chosen[bin / 64] |= 1 << (bin % 64);
-            self.offer(&mut best, &left, l2, || (Rule::OneOf(chosen), chosen[0] & 1 == 1));
         }
-        let missing = self.bin(0)[width - 1] != 0;
-        if let Some(cut) = best.as_mut().filter(|_| !missing) {
-            cut.missing_left = 2 * cut.left[width - 1] >= self.total[width - 1];
-        }
-        best
+        let missing_left = if self.is_empty(0) { self.most_go(&left) } else { chosen[0] & 1 == 1 };
+        Some(Cut { gain, column: self.column, rule: Rule::OneOf(chosen), missing_left, left })
+    }
+
+    /// Whether at least half of the rows go left.
+    fn most_go(&self, left: &[i64]) -> bool {
+        2.0 * self.quantised.weight(left) >= self.quantised.weight(self.total)
     }
 
     fn worth(&self, sums: &[i64], l2: f64) -> f64 {
-        let mut worth = 0.0;
-        for pair in sums[..sums.len() - 1].chunks_exact(2) {
-            let gradient = self.quantised.gradient(pair[0]);
-            worth += gradient * gradient / (self.quantised.hessian(pair[1]) + l2 + f64::MIN_POSITIVE);
-        }
-        worth
+        let one = |m: usize| {
+            let gradient = self.quantised.gradient(sums, m);
+            gradient * gradient / (self.quantised.hessian(sums, m) + l2 + f64::MIN_POSITIVE)
+        };
+        (0..self.quantised.outputs).map(one).sum()
     }
 
-    /// What the other side of the cut is worth, and whether both sides hold enough.
-    fn offer(&self, best: &mut Option<Cut>, left: &[i64], l2: f64, cut: impl FnOnce() -> (Rule, bool)) {
-        let last = left.len() - 1;
-        let weight = self.quantised.weight(left[last]);
-        let other_weight = self.quantised.weight(self.total[last] - left[last]);
+    /// What both sides are worth beyond the whole; 0 if one of them holds too little.
+    #[inline]
+    fn gain(&self, left: &[i64], whole: f64, l2: f64) -> f64 {
+        let weight = self.quantised.weight(left);
+        let other_weight = self.quantised.weight(self.total) - weight;
         if weight < self.limits.least_weight || other_weight < self.limits.least_weight {
-            return;
+            return 0.0;
         }
-        let (mut gain, mut hessian, mut other_hessian) = (-self.whole, 0.0, 0.0);
-        for (pair, total) in left[..last].chunks_exact(2).zip(self.total.chunks_exact(2)) {
-            let (g, h) = (self.quantised.gradient(pair[0]), self.quantised.hessian(pair[1]));
-            let other_g = self.quantised.gradient(total[0] - pair[0]);
-            let other_h = self.quantised.hessian(total[1] - pair[1]);
+        let (mut gain, mut hessian, mut other_hessian) = (-whole, 0.0, 0.0);
+        for m in 0..left.len() / 2 {
+            let (g, h) = (self.quantised.gradient(left, m), self.quantised.hessian(left, m));
+            let other_g = self.quantised.gradient(self.total, m) - g;
+            let other_h = self.quantised.hessian(self.total, m) - h;
             gain += g * g / (h + l2 + f64::MIN_POSITIVE) + other_g * other_g / (other_h + l2 + f64::MIN_POSITIVE);
             hessian += h;
             other_hessian += other_h;
         }
-        if hessian < LEAST_HESSIAN || other_hessian < LEAST_HESSIAN {
-            return;
-        }
-        if best.as_ref().map_or(gain > LEAST_GAIN, |best| clearly_more(gain, best.gain)) {
-            let (rule, missing_left) = cut();
-            *best = Some(Cut { gain, column: self.column, rule, missing_left, left: left.to_vec() });
-        }
+        if hessian < LEAST_HESSIAN || other_hessian < LEAST_HESSIAN { 0.0 } else { gain }
     }
+}
+
+/// Whether a cut is worth making, and clearly better than the best so far.
+#[inline]
+fn better(gain: f64, best: Option<f64>) -> bool {
+    best.map_or(gain > LEAST_GAIN, |best| clearly_more(gain, best))
+}
+
+#[inline]
+fn add(sums: &mut [i64], more: &[i64]) {
+    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
