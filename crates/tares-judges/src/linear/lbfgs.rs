@@ -37,14 +37,15 @@ pub(crate) fn minimise(
     let mut gradient = vec![0.0; x.len()];
     let mut value = f(x, &mut gradient)?;
     let mut memory: VecDeque<Pair> = VecDeque::with_capacity(MEMORY);
-    let (mut next, mut next_gradient) = (x.clone(), gradient.clone());
+    // With a million parameters fresh memory costs as much as the arithmetic: every vector is used again.
+    let (mut next, mut next_gradient, mut direction) = (x.clone(), gradient.clone(), gradient.clone());
     for _ in 0..stop.iterations {
-        let mut direction = towards_minimum(&memory, &gradient);
+        towards_minimum(&memory, &gradient, &mut direction);
         let mut slope = dot(&direction, &gradient);
         if slope >= 0.0 {
             // Rounding has spoilt the model of the curvature: start it anew with the steepest descent.
             memory.clear();
-            direction = gradient.iter().map(|slope| -slope).collect();
+            towards_minimum(&memory, &gradient, &mut direction);
             slope = dot(&direction, &gradient);
         }
         // −slope/2 is what the quadratic model gains. The largest entry of the gradient would say little: with many columns
@@ -80,10 +81,8 @@ pub(crate) fn minimise(
             None if low > 0.0 => try_step(low, &mut next, &mut next_gradient)?, // downhill, if not far enough
             None => break,                                                      // rounding hides any further decrease
         };
-        memory.extend(Pair::between(x, &next, &gradient, &next_gradient));
-        if memory.len() > MEMORY {
-            memory.pop_front();
-        }
+        let oldest = if memory.len() == MEMORY { memory.pop_front() } else { None };
+        memory.extend(Pair::between(x, &next, &gradient, &next_gradient, oldest.unwrap_or_default()));
         std::mem::swap(x, &mut next);
         std::mem::swap(&mut gradient, &mut next_gradient);
         value = next_value;
@@ -92,6 +91,7 @@ pub(crate) fn minimise(
 }
 
 /// A step, the change of the gradient over it, and 1 / (their product).
+#[derive(Default)]
 struct Pair {
     step: Vec<f64>,
     change: Vec<f64>,
@@ -99,21 +99,27 @@ struct Pair {
 }
 
 impl Pair {
-    fn between(x: &[f64], next: &[f64], gradient: &[f64], next_gradient: &[f64]) -> Option<Self> {
-        let step: Vec<f64> = next.iter().zip(x).map(|(a, b)| a - b).collect();
-        let change: Vec<f64> = next_gradient.iter().zip(gradient).map(|(a, b)| a - b).collect();
-        let product = dot(&step, &change);
-        (product > f64::EPSILON * dot(&change, &change)).then(|| Self { step, change, inverse: 1.0 / product })
+    /// The pair of two points, in the memory of one that is no longer needed.
+    fn between(x: &[f64], next: &[f64], gradient: &[f64], next_gradient: &[f64], mut old: Self) -> Option<Self> {
+        let fill = |to: &mut Vec<f64>, a: &[f64], b: &[f64]| {
+            to.clear();
+            to.extend(a.iter().zip(b).map(|(a, b)| a - b));
+        };
+        fill(&mut old.step, next, x);
+        fill(&mut old.change, next_gradient, gradient);
+        let product = dot(&old.step, &old.change);
+        old.inverse = 1.0 / product;
+        (product > f64::EPSILON * dot(&old.change, &old.change)).then_some(old)
     }
 }
 
-/// −H⁻¹ g by the two-loop recursion.
-fn towards_minimum(memory: &VecDeque<Pair>, gradient: &[f64]) -> Vec<f64> {
-    let mut direction: Vec<f64> = gradient.iter().map(|slope| -slope).collect();
+/// −H⁻¹ g by the two-loop recursion, into `direction`.
+fn towards_minimum(memory: &VecDeque<Pair>, gradient: &[f64], direction: &mut [f64]) {
+    direction.iter_mut().zip(gradient).for_each(|(towards, slope)| *towards = -slope);
     let mut shares = Vec::with_capacity(memory.len());
     for pair in memory.iter().rev() {
-        let share = pair.inverse * dot(&pair.step, &direction);
-        add(&mut direction, -share, &pair.change);
+        let share = pair.inverse * dot(&pair.step, direction);
+        add(direction, -share, &pair.change);
         shares.push(share);
     }
     if let Some(last) = memory.back() {
@@ -121,10 +127,9 @@ fn towards_minimum(memory: &VecDeque<Pair>, gradient: &[f64]) -> Vec<f64> {
         direction.iter_mut().for_each(|entry| *entry *= scale);
     }
     for (pair, share) in memory.iter().zip(shares.into_iter().rev()) {
-        let back = pair.inverse * dot(&pair.change, &direction);
-        add(&mut direction, share - back, &pair.step);
+        let back = pair.inverse * dot(&pair.change, direction);
+        add(direction, share - back, &pair.step);
     }
-    direction
 }
 
 /// Entries that one thread takes at a time; a constant, so that sums don't depend on the number of threads.
