@@ -67,6 +67,7 @@ fn a_manifest_and_its_epochs_keep_every_bit() {
             starved_steps: 2,
             bound: Some(2.0 * part()),
             plain_bound: Some(3.0 * part()),
+            estimated_rate: Some(part()),
             seconds: 1e3 * part(),
         };
         let line = epoch.line().unwrap();

@@ -12,6 +12,7 @@ mod exact;
 mod fingerprint;
 mod logit_rows;
 pub mod margin;
+pub mod memory;
 pub mod metric;
 mod named;
 pub mod noise;

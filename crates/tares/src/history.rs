@@ -18,6 +18,7 @@ pub struct History {
     kept: Vec<u32>,
     losses: Vec<f32>,
     predictions: Vec<Label>,
+    soft_labels: Option<Vec<f32>>,
 }
 
 impl History {
@@ -28,6 +29,7 @@ impl History {
             kept: vec![0; rows],
             losses: vec![f32::NAN; rows],
             predictions: vec![0; rows],
+            soft_labels: None,
         }
     }
 
@@ -57,6 +59,17 @@ impl History {
         &self.predictions
     }
 
+    /// What the method believes about the true class of every row at the end of the run: `[N][K]`, one row after the other. `None`
+    /// for methods that don't say.
+    pub fn soft_labels(&self) -> Option<&[f32]> {
+        self.soft_labels.as_deref()
+    }
+
+    /// The method's last word on every row. Not part of a checkpoint: it follows from the method's own state.
+    pub(crate) fn believe(&mut self, soft_labels: Vec<f32>) {
+        self.soft_labels = Some(soft_labels);
+    }
+
     pub(crate) fn save(&self, checkpoint: &mut Checkpoint) {
         checkpoint.put_f64s("history/margins", &self.margins);
         checkpoint.put_u32s("history/seen", &self.seen);
@@ -72,6 +85,7 @@ impl History {
             kept: checkpoint.u32s("history/kept")?,
             losses: checkpoint.f32s("history/losses")?,
             predictions: checkpoint.u32s("history/predictions")?,
+            soft_labels: None,
         };
         let lengths = [history.seen.len(), history.kept.len(), history.losses.len(), history.predictions.len()];
         if history.margins.len() != rows || lengths.iter().any(|&length| length != rows) {
@@ -153,6 +167,7 @@ pub(crate) struct Tally {
     bounded: usize,
     bounds: f64,
     plain_bounds: f64,
+    estimated_rate: Option<f64>,
 }
 
 impl Tally {
@@ -189,6 +204,11 @@ impl Tally {
         self.plain_bounds += plain;
     }
 
+    /// The share of wrong labels that the method believes in.
+    pub fn estimated_rate(&mut self, rate: f64) {
+        self.estimated_rate = Some(rate);
+    }
+
     /// Adds a step with this objective; `starved` if it had no gradient.
     pub fn step(&mut self, loss: f64, starved: bool) {
         self.losses += loss;
@@ -212,6 +232,7 @@ impl Tally {
             steps: self.steps,
             bound: (self.bounded > 0).then(|| self.bounds / self.bounded as f64),
             plain_bound: (self.bounded > 0).then(|| self.plain_bounds / self.bounded as f64),
+            estimated_rate: self.estimated_rate,
             seconds: 0.0,
         }
     }

@@ -236,6 +236,11 @@ impl<'a, N: Classifier> Run<'a, N> {
         self.tally.bound(batch.len(), objective, plain);
     }
 
+    /// The share of wrong labels that the method believes in now.
+    pub fn estimated_rate(&mut self, rate: f64) {
+        self.tally.estimated_rate(rate);
+    }
+
     /// Counts a step without an update, because nothing of the batch was kept: without an objective there is nothing that
     /// momentum could go on with.
     pub fn starve(&mut self) {

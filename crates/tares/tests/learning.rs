@@ -50,7 +50,7 @@ fn table() -> &'static BTreeMap<(String, String), Outcome> {
     static TABLE: OnceLock<BTreeMap<(String, String), Outcome>> = OnceLock::new();
     TABLE.get_or_init(|| {
         let robust = ["standard", "cl", "npcl", "gce", "truncated-gce", "self-paced", "mentornet", "co-teaching"];
-        let more = ["co-teaching-plus", "jocor", "d2l", "elr", "rog", "mentornet-learnt"];
+        let more = ["co-teaching-plus", "jocor", "d2l", "elr", "tares", "rog", "mentornet-learnt"];
         let mut todo: Vec<(&str, &str, u64)> = Vec::new();
         for seed in SEEDS {
             for noise in ["symmetric:0.5", "pair:0.35"] {

@@ -52,10 +52,11 @@ impl Classifier for Own {
     }
 }
 
-const METHODS: [&str; 9] = [
+const METHODS: [&str; 10] = [
     "npcl:0.4",
     "co-teaching:0.4",
     "elr",
+    "tares",
     "d2l",
     "truncated-gce",
     "mentornet:trusted=0.2,burn-in=2",

@@ -31,6 +31,7 @@ from .margin_losses import (
     WeightedHingeLoss,
     margin,
 )
+from .memory import MemoryLoss
 from .name import sample_loss
 from .probability_losses import CrossEntropyLoss, GCELoss, MAELoss, SymmetricCELoss, TruncatedGCELoss
 from .recorder import HistoryAudit, Recorder
@@ -48,6 +49,7 @@ __all__ = [
     "LogisticLoss",
     "MAELoss",
     "MarginLoss",
+    "MemoryLoss",
     "Recorder",
 
     "SampleLoss",

@@ -1,4 +1,5 @@
-//! Finds wrong labels by the training history of a finished run: a wrong label has low margins.
+//! Finds wrong labels by the training history of a finished run: a wrong label has low margins. A method that says what it believes
+//! about every label (`tares`) is taken at its word.
 
 use crate::audit::files::{AuditSummary, ClassSummary, TransitionRecord};
 use crate::command::source;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tares_core::audit::score::margin_scores;
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::estimate::Caution;
-use tares_core::estimate::margins::from_margins;
+use tares_core::estimate::margins::{from_beliefs, from_margins};
 use tares_core::{Dataset, Label, Transition};
 use tares_data::Reading;
 use tares_data::parquet::ParquetFile;
@@ -31,6 +32,8 @@ pub struct RunHistory {
     margins: Vec<f64>,
     kept: Vec<f64>,
     seen: Vec<f64>,
+    /// The method's own belief that each label is right, if it has one.
+    belief: Option<Vec<f64>>,
 }
 
 impl RunHistory {
@@ -57,6 +60,7 @@ impl RunHistory {
             margins: column("mean_margin")?.to_vec(),
             kept: column("times_kept")?.to_vec(),
             seen: column("times_seen")?.to_vec(),
+            belief: numbers(&table, "belief").map(<[f64]>::to_vec),
             classes: record.manifest.data.classes,
             path: run.into(),
         };
@@ -73,11 +77,15 @@ impl RunHistory {
     /// # Errors
     /// A margin is not finite, or there are too few rows.
     pub fn judge(&self) -> Outcome<(Vec<Suspect>, AuditSummary, Vec<f64>)> {
-        let estimate = from_margins(&self.margins)?;
-        let scores = margin_scores(&self.margins)?;
+        let (estimate, scores) = match &self.belief {
+            Some(belief) => (from_beliefs(belief)?, belief.clone()),
+            None => (from_margins(&self.margins)?, margin_scores(&self.margins)?),
+        };
         let suspicious = |row: &usize| estimate.wrong[*row] >= 0.5 && self.predicted[*row] != self.given[*row];
         let mut rows: Vec<usize> = (0..self.given.len()).filter(suspicious).collect();
-        rows.sort_by(|&a, &b| self.margins[a].total_cmp(&self.margins[b]).then(a.cmp(&b)));
+        rows.sort_by(|&a, &b| {
+            scores[a].total_cmp(&scores[b]).then(self.margins[a].total_cmp(&self.margins[b])).then(a.cmp(&b))
+        });
         let suspects: Vec<Suspect> = rows
             .into_iter()
             .map(|index| Suspect {
@@ -112,7 +120,10 @@ impl RunHistory {
             rows: self.given.len(),
             classes: self.classes.clone(),
             method: "history".to_owned(),
-            probabilities: format!("the margins of {} over training", self.path.display()),
+            probabilities: match self.belief {
+                Some(_) => format!("what the method of {} believes", self.path.display()),
+                None => format!("the margins of {} over training", self.path.display()),
+            },
             judges: Vec::new(),
             noise_rate: estimate.rate,
             noise_rate_interval: estimate.interval,

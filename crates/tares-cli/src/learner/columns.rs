@@ -104,6 +104,7 @@ impl ColumnTraining<'_> {
         let narrow = |probs: Vec<f64>| probs.into_iter().map(|p| p as f32).collect::<Vec<f32>>();
         Ok(Learnt {
             train: judgement.probs.iter().map(|&p| p as f32).collect(),
+            soft_labels: None,
             out_of_sample: true,
             test: test.as_ref().map(|test| panel.probs(test)).transpose()?.map(narrow),
             mean_margins: margins(&log_probs, given, classes)?,
@@ -220,6 +221,7 @@ impl ColumnTraining<'_> {
             starved_steps: u64::from(count == 0),
             bound: None,
             plain_bound: None,
+            estimated_rate: None,
             seconds: start.elapsed().as_secs_f64(),
         }
     }

@@ -20,6 +20,8 @@ pub struct Learnt {
     pub epochs: Vec<EpochRecord>,
     /// Probabilities of the training rows, `[N][K]`: by the network that was trained on them, or by judges that were not.
     pub train: Vec<f32>,
+    /// What the method itself believes about the true class of every training row, `[N][K]`; `None` for methods that don't say.
+    pub soft_labels: Option<Vec<f32>>,
     /// Whether those of the training rows are by judges that were not trained on them.
     pub out_of_sample: bool,
     /// Probabilities of the test rows.
@@ -52,6 +54,7 @@ impl Learnt {
         Ok(Self {
             epochs: fitted.epochs.iter().map(epoch_record).collect(),
             train: fitted.probabilities(train)?,
+            soft_labels: history.soft_labels().map(<[f32]>::to_vec),
             out_of_sample: false,
             test: test.map(|test| fitted.probabilities(test)).transpose()?,
             mean_margins: history.mean_margins(),

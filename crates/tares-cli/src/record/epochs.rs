@@ -44,6 +44,9 @@ pub struct EpochRecord {
     /// The curriculum losses only: the mean ranking loss of all samples (the paper's Ĵ).
     #[serde(default)]
     pub plain_bound: Option<f64>,
+    /// Methods that estimate it on the way only: the share of labels believed to be wrong.
+    #[serde(default)]
+    pub estimated_rate: Option<f64>,
     /// Duration of the epoch, including evaluation.
     pub seconds: f64,
 }
@@ -64,8 +67,12 @@ impl EpochRecord {
             return Err(Error::value("epoch", number.to_string(), self.epoch));
         }
         fraction("kept_fraction", self.kept_fraction)?;
-        let parts = [self.train_accuracy, self.test_accuracy, self.label_precision, self.label_recall];
-        parts.into_iter().flatten().try_for_each(|part| fraction("accuracy, precision or recall", part))?;
+        let parts =
+            [self.train_accuracy, self.test_accuracy, self.label_precision, self.label_recall, self.estimated_rate];
+        parts
+            .into_iter()
+            .flatten()
+            .try_for_each(|part| fraction("accuracy, precision, recall or estimated rate", part))?;
         if self.starved_steps > self.steps {
             let allowed = format!("at most {}, the steps", self.steps);
             return Err(Error::value("starved_steps", allowed, self.starved_steps));

@@ -24,6 +24,7 @@ pub fn made_up(method: &str, noise: &str, rate: f64, seed: u64, level: f64) -> R
             starved_steps: 0,
             bound: method.contains("cl").then(|| short(1.2 / epoch as f64)),
             plain_bound: method.contains("cl").then(|| short(1.8 / epoch as f64)),
+            estimated_rate: None,
             seconds: 0.25,
         })
         .collect();

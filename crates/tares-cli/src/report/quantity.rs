@@ -18,7 +18,7 @@ pub struct Quantity {
 }
 
 /// All such quantities, in the order of the page.
-pub const QUANTITIES: [Quantity; 6] = [
+pub const QUANTITIES: [Quantity; 7] = [
     Quantity {
         file: "test-accuracy",
         title: "Test accuracy",
@@ -49,6 +49,12 @@ pub const QUANTITIES: [Quantity; 6] = [
         note: "The objective of the curriculum losses per sample. It is never below the share of misclassified samples among those that \
                are not pruned. While nothing is selected yet, it is the mean of the base loss.",
         value: |epoch| epoch.bound,
+    },
+    Quantity {
+        file: "estimated-rate",
+        title: "Estimated noise rate",
+        note: "The fraction of labels that the method believes to be wrong, for methods that estimate it while they train.",
+        value: |epoch| epoch.estimated_rate,
     },
     Quantity {
         file: "starved",

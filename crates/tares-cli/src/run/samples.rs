@@ -30,13 +30,16 @@ pub struct Samples {
     last_loss: Vec<f32>,
     ids: Vec<String>,
     truth: Option<Vec<Label>>,
+    /// Whether answers and probabilities are what the method believes, rather than what its network answers.
+    believed: bool,
     out_of_sample: bool,
 }
 
 impl Samples {
-    /// Collects the history of every training row and what is predicted for it.
+    /// Collects the history of every training row and what is predicted for it: by the method's own beliefs if it has any, by its
+    /// network otherwise.
     pub fn of(train: &Dataset, learnt: &Learnt) -> Self {
-        let probabilities = &learnt.train;
+        let probabilities = learnt.soft_labels.as_ref().unwrap_or(&learnt.train);
         let predicted = evaluate::answers(probabilities, train.classes());
         let chance = |labels: &[Label]| -> Vec<f32> {
             let rows = probabilities.chunks_exact(train.classes());
@@ -53,11 +56,12 @@ impl Samples {
             last_loss: learnt.last_losses.clone(),
             ids: (0..train.len()).map(|index| train.id(index)).collect(),
             truth: train.truth().map(<[Label]>::to_vec),
+            believed: learnt.soft_labels.is_some(),
             out_of_sample: learnt.out_of_sample,
         }
     }
 
-    /// The rows whose given label is not the network's prediction. Those whose given label has the lowest probability come
+    /// The rows whose given label is not what is predicted. Those whose given label has the lowest probability come
     /// first; equal ones are ordered by their mean margin over all epochs.
     pub fn suspects(&self) -> Vec<Suspect> {
         let mut rows: Vec<usize> =
@@ -105,6 +109,9 @@ impl Samples {
             .column("times_seen", self.times_seen.clone())?
             .column("times_kept", self.times_kept.clone())?
             .column("last_loss", self.last_loss.clone())?;
+        if self.believed {
+            table = table.column("belief", self.given_probability.clone())?;
+        }
         if let Some(truth) = &self.truth {
             table = table.column("truth", truth.clone())?;
         }

@@ -382,6 +382,7 @@ pub fn epoch_record(epoch: &Epoch) -> EpochRecord {
         starved_steps: epoch.starved_steps as u64,
         bound: epoch.bound,
         plain_bound: epoch.plain_bound,
+        estimated_rate: epoch.estimated_rate,
         seconds: epoch.seconds,
     }
 }

@@ -78,10 +78,39 @@ pub fn from_margins(mean_margins: &[f64]) -> Result<MarginEstimate> {
     if double - single < 1.5 * rows.ln() || low.mean >= 0.0 {
         wrong.fill(0.0);
     }
-    let rate = wrong.iter().sum::<f64>() / rows;
-    let doubt = wrong.iter().map(|p| p.min(1.0 - p)).sum::<f64>() / rows;
-    let (low, high) = super::counting_interval(rate, mean_margins.len());
-    Ok(MarginEstimate { rate, interval: ((low - doubt).max(0.0), (high + doubt).min(1.0)), wrong })
+    Ok(MarginEstimate::of(wrong))
+}
+
+/// The same from what a training method itself believes: the probability that each label is right.
+///
+/// ```
+/// use tares_core::estimate::margins::from_beliefs;
+/// let found = from_beliefs(&[0.9, 1.0, 0.0, 0.9])?;
+/// assert!((found.rate - 0.3).abs() < 1e-12 && found.wrong[2] == 1.0);
+/// # Ok::<(), tares_core::Error>(())
+/// ```
+///
+/// # Errors
+/// No belief at all, or one outside [0, 1].
+pub fn from_beliefs(right: &[f64]) -> Result<MarginEstimate> {
+    if right.is_empty() {
+        return Err(Error::empty("beliefs"));
+    }
+    if let Some(index) = right.iter().position(|belief| !(0.0..=1.0).contains(belief)) {
+        return Err(Error::value("belief", "in [0, 1]", right[index]).at(format!("row {index}")));
+    }
+    Ok(MarginEstimate::of(right.iter().map(|belief| 1.0 - belief).collect()))
+}
+
+impl MarginEstimate {
+    /// From the probability that each label is wrong.
+    fn of(wrong: Vec<f64>) -> Self {
+        let rows = wrong.len() as f64;
+        let rate = wrong.iter().sum::<f64>() / rows;
+        let doubt = wrong.iter().map(|p| p.min(1.0 - p)).sum::<f64>() / rows;
+        let (low, high) = super::counting_interval(rate, wrong.len());
+        Self { rate, interval: ((low - doubt).max(0.0), (high + doubt).min(1.0)), wrong }
+    }
 }
 
 /// A component of the mixture.

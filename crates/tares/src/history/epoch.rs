@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Numbers per epoch in a checkpoint, and which of them may be absent.
-const NUMBERS: usize = 14;
-const OPTIONAL: [usize; 5] = [3, 6, 7, 12, 13];
+const NUMBERS: usize = 15;
+const OPTIONAL: [usize; 6] = [3, 6, 7, 12, 13, 14];
 
 /// What one epoch did.
 ///
@@ -41,6 +41,8 @@ pub struct Epoch {
     pub bound: Option<f64>,
     /// The curriculum losses only: the mean ranking loss of all samples, the paper's Ĵ. `bound` of CL is never above it.
     pub plain_bound: Option<f64>,
+    /// Methods that estimate it on the way only: the share of labels they believe to be wrong after this epoch.
+    pub estimated_rate: Option<f64>,
     /// Wall-clock seconds, evaluation included.
     pub seconds: f64,
 }
@@ -70,6 +72,7 @@ impl Epoch {
             self.seconds,
             or_nan(self.bound),
             or_nan(self.plain_bound),
+            or_nan(self.estimated_rate),
         ]
     }
 
@@ -90,6 +93,7 @@ impl Epoch {
             seconds: numbers[11],
             bound: or_none(numbers[12]),
             plain_bound: or_none(numbers[13]),
+            estimated_rate: or_none(numbers[14]),
         }
     }
 }

@@ -18,6 +18,7 @@ mod rog;
 mod self_paced;
 mod small_loss;
 mod table;
+mod tares;
 mod truncated_gce;
 
 pub use co_teaching::CoTeaching;
@@ -32,6 +33,7 @@ pub use plain_loss::{Gce, PlainLoss};
 pub use rate::Rate;
 pub use rog::{Rog, RogHead};
 pub use self_paced::SelfPaced;
+pub use tares::Tares;
 pub use truncated_gce::TruncatedGce;
 
 use crate::error::Result;
@@ -88,12 +90,14 @@ pub enum Method {
     D2l(D2l),
     /// Holds the network to its early answers, against the labels.
     Elr(Elr),
+    /// Labels are believed as far as the network's remembered answers allow.
+    Tares(Tares),
     /// A robust head on the features of a network trained by another method.
     Rog(Rog),
 }
 
 /// The names, as they are written.
-pub const NAMES: [&str; 14] = [
+pub const NAMES: [&str; 15] = [
     "standard",
     "loss",
     "cl",
@@ -107,6 +111,7 @@ pub const NAMES: [&str; 14] = [
     "jocor",
     "d2l",
     "elr",
+    "tares",
     "rog",
 ];
 
@@ -127,6 +132,7 @@ impl Method {
             Self::JoCoR(_) => "jocor",
             Self::D2l(_) => "d2l",
             Self::Elr(_) => "elr",
+            Self::Tares(_) => "tares",
             Self::Rog(_) => "rog",
         }
     }
@@ -149,6 +155,7 @@ impl Method {
             Self::JoCoR(_) => "two networks that choose samples together and are drawn towards each other",
             Self::D2l(_) => "labels give way to answers once the dimension of the features rises",
             Self::Elr(_) => "holds the network to its early answers, against the labels",
+            Self::Tares(_) => "labels are believed as far as remembered answers allow; nothing has to be told",
             Self::Rog(_) => "a robust head on the features of a network trained by another method",
         }
     }
@@ -169,6 +176,7 @@ impl Method {
             Self::JoCoR(_) => JoCoR::MEANINGS,
             Self::D2l(_) => D2l::MEANINGS,
             Self::Elr(_) => Elr::MEANINGS,
+            Self::Tares(_) => Tares::MEANINGS,
             Self::Rog(_) => Rog::MEANINGS,
         }
     }
@@ -190,6 +198,7 @@ impl Method {
             "jocor" => Self::JoCoR(JoCoR::default()),
             "d2l" => Self::D2l(D2l::default()),
             "elr" => Self::Elr(Elr::default()),
+            "tares" => Self::Tares(Tares::default()),
             "rog" => Self::Rog(Rog::default()),
             _ => return Err(Error::unknown("method", name, &NAMES).into()),
         })
@@ -287,6 +296,7 @@ impl Method {
             Self::JoCoR(jocor) => jocor.check(),
             Self::D2l(d2l) => d2l.check(),
             Self::Elr(elr) => elr.check(),
+            Self::Tares(tares) => tares.check(),
             Self::Rog(rog) => rog.check(),
         }
     }
@@ -315,6 +325,7 @@ impl Method {
             Self::JoCoR(jocor) => jocor.train(run),
             Self::D2l(d2l) => d2l.train(run),
             Self::Elr(elr) => elr.train(run),
+            Self::Tares(tares) => tares.train(run),
             Self::Rog(rog) => rog.on.train(run),
         }
     }

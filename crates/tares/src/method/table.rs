@@ -29,6 +29,7 @@ pub(super) enum MethodTable {
     JoCoR(JoCoR),
     D2l(D2l),
     Elr(Elr),
+    Tares(Tares),
     Rog(Rog),
 }
 
@@ -48,6 +49,7 @@ impl From<MethodTable> for Method {
             MethodTable::JoCoR(jocor) => Self::JoCoR(jocor),
             MethodTable::D2l(d2l) => Self::D2l(d2l),
             MethodTable::Elr(elr) => Self::Elr(elr),
+            MethodTable::Tares(tares) => Self::Tares(tares),
             MethodTable::Rog(rog) => Self::Rog(rog),
         }
     }

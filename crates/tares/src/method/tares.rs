@@ -1,0 +1,116 @@
+//! Tares, this project's own method: labels are believed as far as the network's remembered answers allow.
+//!
+//! ```text
+//! l = mean_i −Σ_c q_i(c) log p_i(c)        q_i(c) ∝ t_i(c)^γ T[c][y_i]
+//! t_i ← moving average of the answers to row i        T[c][y] = share of label y where the memory is surest of c
+//! ```
+//! During the burn-in q is the label. Then it is the posterior of the true class, given label and memory
+//! ([`tares_core::memory`] has the why): with right labels T is nearly the identity and this is plain cross-entropy; where labels
+//! are wrong, T says how often and which way, and rows whose label is given up are taught the remembered answer instead of being
+//! dropped. So the paper's adaptive threshold follows the state of training with nothing told: neither rate nor kind of noise.
+//!
+//! A row counts as kept while its label is believed (q_i(y_i) ≥ ½); the estimated rate is the mean of 1 − q_i(y_i).
+
+use super::within;
+use crate::checkpoint::Checkpoint;
+use crate::error::{Error, Result};
+use crate::loss::{MemoryLossConfig, soft_cross_entropy};
+use crate::network::Classifier;
+use crate::run::Run;
+use burn::tensor::{Tensor, TensorData};
+use serde::{Deserialize, Serialize};
+
+/// The parameters of Tares.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Tares {
+    /// β, in [0, 1): how long answers are remembered.
+    pub beta: f64,
+    /// γ, at least 1: how much a remembered answer counts against a label.
+    pub sharpness: f64,
+    /// In (0, 1]: the part of the rows of each class, the surest first, on which mistakes are counted.
+    pub surest: f64,
+    /// In [0, 1]: the part of the epochs in which all labels are believed; at least two epochs.
+    pub burn_in: f64,
+}
+
+impl Default for Tares {
+    fn default() -> Self {
+        let MemoryLossConfig { beta, sharpness, surest, .. } = MemoryLossConfig::default();
+        Self { beta, sharpness, surest, burn_in: 0.1 }
+    }
+}
+
+impl Tares {
+    pub(super) const MEANINGS: &[(&str, &str)] = &[
+        ("beta", "how long answers are remembered, in [0, 1)"),
+        ("sharpness", "how much a remembered answer counts against a label, at least 1"),
+        ("surest", "the part of each class's rows, surest first, on which mistakes are counted, in (0, 1]"),
+        ("burn-in", "the part of the epochs in which all labels are believed"),
+    ];
+
+    pub(crate) fn check(&self) -> Result<()> {
+        within("burn-in of tares", "a fraction in [0, 1]", self.burn_in, (0.0..=1.0).contains(&self.burn_in))?;
+        Ok(self.loss(1).check()?)
+    }
+
+    /// The loss of a run of this many epochs.
+    fn loss(&self, epochs: usize) -> MemoryLossConfig {
+        let burn_in = ((self.burn_in * epochs as f64).round() as usize).max(2);
+        MemoryLossConfig { beta: self.beta, sharpness: self.sharpness, surest: self.surest, burn_in }
+    }
+
+    pub(crate) fn train<N: Classifier>(&self, run: &mut Run<'_, N>) -> Result<Vec<N>> {
+        let mut learner = run.learner("weights")?;
+        let classes = run.train.classes();
+        let mut believer = self.loss(run.plan.epochs).init(run.train.given(), classes)?;
+        if let Some(checkpoint) = &run.resume {
+            let sums = checkpoint.f32s("tares/memory")?;
+            believer = believer.with_memory(sums).map_err(|error| Error::Checkpoint(error.to_string()))?;
+        }
+        while let Some(epoch) = run.next_epoch() {
+            believer.begin_epoch(epoch)?;
+            for batch in run.batches(epoch) {
+                run.begin_step();
+                let logits = learner.network.logits(batch.inputs.clone()); // [m, K]
+                let seen = run.see(&batch, &logits)?;
+                let beliefs = believer.learn(seen.probabilities(), &batch.indices);
+                run.keep(&batch, &believed(&beliefs, &batch.given));
+                let beliefs = Tensor::<2>::from_data(TensorData::new(beliefs, [batch.len(), classes]), &run.device);
+                let loss = soft_cross_entropy(logits, beliefs).mean();
+                learner = run.step(learner, loss, "cross-entropy of beliefs")?;
+            }
+            run.estimated_rate(believer.rate());
+            let state = |checkpoint: &mut Checkpoint| {
+                checkpoint.put_f32s("tares/memory", believer.memory().sums());
+                Ok(())
+            };
+            run.end_epoch(&[&learner], &state)?;
+        }
+        // Counted anew: a run that continues after its last epoch has no counts yet.
+        believer.begin_epoch(run.epochs.len())?;
+        run.history.believe(believer.beliefs());
+        Ok(vec![learner.network])
+    }
+}
+
+/// The positions of the rows whose label is at least as likely to be right as to be wrong.
+fn believed(beliefs: &[f32], given: &[tares_core::Label]) -> Vec<u32> {
+    let rows = beliefs.chunks_exact(beliefs.len() / given.len()).zip(given).enumerate();
+    rows.filter(|(_, (belief, label))| belief[**label as usize] >= 0.5).map(|(place, _)| place as u32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_the_rows_whose_label_is_believed() {
+        assert_eq!(believed(&[0.6, 0.4, 0.5, 0.5, 0.1, 0.9], &[0, 1, 0]), [0, 1]);
+    }
+
+    #[test]
+    fn the_burn_in_is_a_part_of_the_epochs_and_at_least_two() {
+        assert_eq!([1, 20, 60, 200].map(|epochs| Tares::default().loss(epochs).burn_in), [2, 2, 6, 20]);
+    }
+}

@@ -1,0 +1,145 @@
+"""The loss of the method ``tares``: cross-entropy against what a memory of the network's own answers says about the labels."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from .sample_loss import at_least_single
+
+#: Answers are kept this far from 0, so that no class becomes impossible.
+LEAST = 1e-4
+
+
+class MemoryLoss(nn.Module):
+    """``mean_i -sum_c q_i(c) log p_i(c)`` with ``q_i(c) ~ t_i(c)^sharpness T[c][y_i]``: labels are believed as far as remembered answers allow.
+
+    ``t_i`` is the moving average of the network's answers to row i. ``T[c][y]`` is the share of label y among the rows that the memory is
+    surest are c, counted by :meth:`set_epoch`. Nothing has to be told about the noise: with right labels this is plain cross-entropy, and rows
+    whose label is given up are taught the remembered answer. Memory and ``T`` are buffers: they move with ``.to(device)`` and stand in
+    ``state_dict``. In ``eval()`` the memory stays as it is.
+
+    Parameters
+    ----------
+    labels : Tensor
+        ``[rows]``, the given label of every row of the training set.
+    classes : int
+        How many classes there are.
+    beta : float
+        How long answers are remembered, in [0, 1).
+    sharpness : float
+        How much a remembered answer counts against a label, at least 1.
+    surest : float
+        The part of each class's rows, surest first, on which mistakes are counted, in (0, 1].
+    burn_in : int
+        Epochs at the start in which all labels are believed; a tenth of all epochs is a good choice.
+
+    Examples
+    --------
+    >>> import torch
+    >>> labels = torch.tensor([0, 0, 0, 1, 1, 1, 1])     # row 3 looks like class 0: its label is wrong
+    >>> criterion = MemoryLoss(labels, classes=2, burn_in=1)
+    >>> logits = torch.tensor([[3.0, 0.0]] * 4 + [[0.0, 3.0]] * 3)
+    >>> for epoch in range(3):
+    ...     criterion.set_epoch(epoch)
+    ...     loss = criterion(logits, torch.arange(7))
+    >>> criterion.wrong().tolist()
+    [False, False, False, True, False, False, False]
+    """
+
+    labels: Tensor
+    memory: Tensor
+    mistakes: Tensor
+
+    def __init__(
+        self,
+        labels: Tensor,
+        classes: int,
+        beta: float = 0.7,
+        sharpness: float = 2.0,
+        surest: float = 0.5,
+        burn_in: int = 4,
+    ) -> None:
+        super().__init__()
+        if not 0 <= beta < 1:
+            raise ValueError(f"beta of a memory must be in [0, 1), got {beta}")
+        if not (sharpness >= 1 and math.isfinite(sharpness)):
+            raise ValueError(f"sharpness of a memory must be at least 1, got {sharpness}")
+        if not 0 < surest <= 1:
+            raise ValueError(f"surest of a memory must be in (0, 1], got {surest}")
+        if burn_in < 0:
+            raise ValueError(f"burn_in of a memory must be at least 0, got {burn_in}")
+        if labels.dim() != 1 or labels.numel() == 0 or labels.is_floating_point():
+            raise ValueError(f"labels must be a list of class numbers, got {tuple(labels.shape)} of {labels.dtype}")
+        if classes < 2 or int(labels.min()) < 0 or int(labels.max()) >= classes:
+            raise ValueError(f"labels must be in 0..{classes}, got {int(labels.min())} to {int(labels.max())}")
+        self.beta, self.sharpness, self.surest, self.burn_in = float(beta), float(sharpness), float(surest), int(burn_in)
+        self.register_buffer("labels", labels.detach().clone().long())
+        self.register_buffer("memory", torch.zeros(labels.numel(), classes))
+        #: T[true][given]; all NaN in the burn-in.
+        self.register_buffer("mistakes", torch.full((classes, classes), math.nan))
+
+    def set_epoch(self, epoch: int) -> None:
+        """Counts anew how labels are mistaken; call it before every epoch, from 0. In the burn-in all labels are believed."""
+        if epoch < self.burn_in:
+            self.mistakes.fill_(math.nan)
+            return
+        classes = self.memory.shape[1]
+        sure, best = self._answers(slice(None)).max(1)
+        counts = torch.full_like(self.mistakes, 1 / classes) + torch.eye(classes, device=sure.device, dtype=sure.dtype)
+        for truth in range(classes):
+            rows = (best == truth).nonzero().squeeze(1)
+            order = sure[rows].sort(descending=True, stable=True).indices[: math.ceil(self.surest * len(rows))]
+            counts[truth] += torch.bincount(self.labels[rows[order]], minlength=classes)
+        self.mistakes.copy_(counts / counts.sum(1, keepdim=True))
+
+    def forward(self, logits: Tensor, index: Tensor) -> Tensor:
+        """The loss of a batch; remembers the answers.
+
+        Parameters
+        ----------
+        logits : Tensor
+            ``[batch, K]``.
+        index : Tensor
+            ``[batch]``, which rows of the training set these are, each at most once.
+        """
+        expected = (index.shape[0], self.memory.shape[1])
+        if logits.shape != expected:
+            raise ValueError(f"logits must have shape {expected}, one row per index and one column per class, got {tuple(logits.shape)}")
+        logits = at_least_single(logits)
+        with torch.no_grad():
+            if self.training:
+                answers = logits.softmax(1).clamp(min=LEAST).to(self.memory.dtype)
+                answers = answers / answers.sum(1, keepdim=True)
+                self.memory.index_copy_(0, index, self.beta * self.memory[index] + (1 - self.beta) * answers)
+            beliefs = self.beliefs(index).to(logits.dtype)
+        return -(beliefs * logits.log_softmax(1)).sum(1).mean()
+
+    def beliefs(self, index: Tensor | None = None) -> Tensor:
+        """``[rows, K]``: what is believed about the true class of these rows (all, if none are named). In the burn-in, their labels."""
+        rows = slice(None) if index is None else index
+        labels = self.labels[rows]
+        if self.mistakes.isnan().any():
+            return nn.functional.one_hot(labels, self.memory.shape[1]).to(self.memory.dtype)
+        likely = self._answers(rows).clamp(min=LEAST) ** self.sharpness * self.mistakes.T[labels]
+        return likely / likely.sum(1, keepdim=True)
+
+    def wrong(self) -> Tensor:
+        """``[rows]``: the labels that are more likely wrong than right."""
+        return self.beliefs().gather(1, self.labels[:, None]).squeeze(1) < 0.5
+
+    def rate(self) -> float:
+        """The estimated noise rate: the mean belief that a label is wrong."""
+        return float(1 - self.beliefs().gather(1, self.labels[:, None]).mean())
+
+    def _answers(self, rows: slice | Tensor) -> Tensor:
+        memory = self.memory[rows]
+        total = memory.sum(1, keepdim=True)
+        return torch.where(total > 0, memory / total.clamp(min=1e-30), torch.full_like(memory, 1 / memory.shape[1]))
+
+    def extra_repr(self) -> str:
+        """How it was made."""
+        rows, classes = self.memory.shape
+        return f"rows={rows}, classes={classes}, beta={self.beta}, sharpness={self.sharpness}, surest={self.surest}, burn_in={self.burn_in}"
