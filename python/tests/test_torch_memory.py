@@ -12,7 +12,7 @@ from tares.torch import MemoryLoss  # noqa: E402
 def test_beliefs_by_hand() -> None:
     # Four rows remembered as class 0 and two as class 1, as in the test of the core: mistakes are counted on the surer half.
     labels = torch.tensor([0, 1, 0, 1, 0, 0])
-    loss = MemoryLoss(labels, classes=2, beta=0.0, burn_in=1)
+    loss = MemoryLoss(labels, classes=2, epochs=2, beta=0.0)
     answers = torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.95, 0.05], [0.7, 0.3], [0.1, 0.9], [0.2, 0.8]])
     loss.set_epoch(0)
     value = loss(answers.log(), torch.arange(6))
@@ -20,16 +20,16 @@ def test_beliefs_by_hand() -> None:
     expected = torch.nn.functional.cross_entropy(answers.log(), labels)
     torch.testing.assert_close(value, expected)
     assert not loss.wrong().any() and loss.rate() == 0
-    loss.set_epoch(1)
+    loss.set_epoch(2)  # the sharpness is 2 by now
     torch.testing.assert_close(loss.mistakes, torch.tensor([[0.875, 0.125], [0.5, 0.5]]))
     # Row 1: 0.36 * 0.125 against 0.16 * 0.5
     torch.testing.assert_close(loss.beliefs()[1], torch.tensor([0.36, 0.64]), atol=1e-4, rtol=0)
-    # Row 4: 0.01 * 0.875 against 0.81 * 0.5
-    assert loss.wrong().tolist() == [False, False, False, False, True, True]
+    # Row 3: 0.49 * 0.125 against 0.09 * 0.5. Row 4 has label 0: 0.01 * 0.875 against 0.81 * 0.5
+    assert loss.wrong().tolist() == [False, False, False, True, True, True]
 
 
 def test_the_label_is_taught_only_as_far_as_it_is_believed() -> None:
-    loss = MemoryLoss(torch.tensor([0, 0, 0, 1, 1, 1, 1]), classes=2, burn_in=1)
+    loss = MemoryLoss(torch.tensor([0, 0, 0, 1, 1, 1, 1]), classes=2, epochs=3)
     logits = torch.tensor([[3.0, 0.0]] * 4 + [[0.0, 3.0]] * 3)
     for epoch in range(3):
         loss.set_epoch(epoch)
@@ -41,11 +41,11 @@ def test_the_label_is_taught_only_as_far_as_it_is_believed() -> None:
 
 
 def test_state_survives_and_eval_remembers_nothing() -> None:
-    loss = MemoryLoss(torch.tensor([0, 1]), classes=2, burn_in=0)
+    loss = MemoryLoss(torch.tensor([0, 1]), classes=2, epochs=4)
     loss.set_epoch(0)
     loss(torch.randn(2, 2), torch.tensor([1, 0]))
-    loss.set_epoch(1)
-    again = MemoryLoss(torch.tensor([0, 1]), classes=2, burn_in=0)
+    loss.set_epoch(2)
+    again = MemoryLoss(torch.tensor([0, 1]), classes=2, epochs=4)
     again.load_state_dict(loss.state_dict())
     assert torch.equal(again.beliefs(), loss.beliefs())
     before = loss.memory.clone()
@@ -64,7 +64,7 @@ def test_wrong_labels_of_a_small_training_are_found_and_not_learnt() -> None:
     torch.manual_seed(1)
     model = torch.nn.Sequential(torch.nn.Linear(2, 64), torch.nn.ReLU(), torch.nn.Linear(64, 3))
     optimiser = torch.optim.Adam(model.parameters(), lr=1e-2)
-    loss = MemoryLoss(labels, classes=3, burn_in=3)
+    loss = MemoryLoss(labels, classes=3, epochs=20)
     for epoch in range(20):
         loss.set_epoch(epoch)
         for index in torch.randperm(600, generator=generator).split(60):
@@ -83,16 +83,18 @@ def test_wrong_labels_of_a_small_training_are_found_and_not_learnt() -> None:
         ({"beta": 1.0}, r"beta of a memory must be in \[0, 1\), got 1.0"),
         ({"sharpness": 0.5}, "sharpness of a memory must be at least 1, got 0.5"),
         ({"surest": 0.0}, r"surest of a memory must be in \(0, 1\], got 0.0"),
-        ({"burn_in": -1}, "burn_in of a memory must be at least 0, got -1"),
+        ({"burn_in": -1}, r"burn_in of a memory must be in \[0, 1\], got -1"),
+        ({"sharp_from": 2.0}, r"sharp_from of a memory must be in \[0, 1\], got 2.0"),
+        ({"epochs": 0}, "epochs of a memory must be at least 1, got 0"),
         ({"classes": 2}, r"labels must be in 0..2, got 0 to 2"),
     ],
 )
 def test_bad_values_are_refused(keywords: dict[str, float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        MemoryLoss(torch.tensor([0, 1, 2]), **{"classes": 3, **keywords})  # type: ignore[arg-type]
+        MemoryLoss(torch.tensor([0, 1, 2]), **{"classes": 3, "epochs": 9, **keywords})  # type: ignore[arg-type]
 
 
 def test_logits_of_another_shape_are_refused() -> None:
-    loss = MemoryLoss(torch.tensor([0, 1, 2]), classes=3)
+    loss = MemoryLoss(torch.tensor([0, 1, 2]), classes=3, epochs=9)
     with pytest.raises(ValueError, match=r"logits must have shape \(2, 3\)"):
         loss(torch.zeros(2, 4), torch.tensor([0, 1]))

@@ -11,8 +11,10 @@
 //! `(t_i(c) / t_i(y))^γ > T[y][y] / T[c][y]`. With right labels T is nearly the identity and next to nothing is given up; with heavy
 //! noise a light preference of the memory is enough. So the threshold follows the noise that the memory itself sees, class by class.
 //!
-//! T is counted where the memory is sure, because rows that are only hard look like rows with wrong labels. γ > 1 makes a belief that
-//! beats the label grow from epoch to epoch; with γ = 1 the label would win in the end, however often it is wrong.
+//! T is counted where the memory is sure, because rows that are only hard look like rows with wrong labels. γ = 1 is the posterior of a
+//! calibrated memory: it learns from every label as much as T allows, but a network that can repeat every label makes the label win in
+//! the end. γ > 1 makes a belief that beats the label grow from epoch to epoch, and a poor memory's mistakes with it. So γ is 1 as long
+//! as the memory is young and rises later.
 
 use crate::dataset::{Label, check_labels};
 use crate::error::{Error, Result, same_length};

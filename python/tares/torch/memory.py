@@ -27,20 +27,24 @@ class MemoryLoss(nn.Module):
         ``[rows]``, the given label of every row of the training set.
     classes : int
         How many classes there are.
+    epochs : int
+        How many epochs will be trained.
     beta : float
         How long answers are remembered, in [0, 1).
     sharpness : float
-        How much a remembered answer counts against a label, at least 1.
+        How much a remembered answer counts against a label in the end, at least 1.
     surest : float
         The part of each class's rows, surest first, on which mistakes are counted, in (0, 1].
-    burn_in : int
-        Epochs at the start in which all labels are believed; a tenth of all epochs is a good choice.
+    burn_in : float
+        The part of the epochs in which all labels are believed, at least one epoch.
+    sharp_from : float
+        The part of the epochs after which the sharpness, 1 after the burn-in, is reached.
 
     Examples
     --------
     >>> import torch
     >>> labels = torch.tensor([0, 0, 0, 1, 1, 1, 1])     # row 3 looks like class 0: its label is wrong
-    >>> criterion = MemoryLoss(labels, classes=2, burn_in=1)
+    >>> criterion = MemoryLoss(labels, classes=2, epochs=3)     # the first epoch is the burn-in
     >>> logits = torch.tensor([[3.0, 0.0]] * 4 + [[0.0, 3.0]] * 3)
     >>> for epoch in range(3):
     ...     criterion.set_epoch(epoch)
@@ -52,15 +56,18 @@ class MemoryLoss(nn.Module):
     labels: Tensor
     memory: Tensor
     mistakes: Tensor
+    gamma: Tensor
 
     def __init__(
         self,
         labels: Tensor,
         classes: int,
+        epochs: int,
         beta: float = 0.7,
         sharpness: float = 2.0,
         surest: float = 0.5,
-        burn_in: int = 4,
+        burn_in: float = 0.3,
+        sharp_from: float = 0.8,
     ) -> None:
         super().__init__()
         if not 0 <= beta < 1:
@@ -69,23 +76,32 @@ class MemoryLoss(nn.Module):
             raise ValueError(f"sharpness of a memory must be at least 1, got {sharpness}")
         if not 0 < surest <= 1:
             raise ValueError(f"surest of a memory must be in (0, 1], got {surest}")
-        if burn_in < 0:
-            raise ValueError(f"burn_in of a memory must be at least 0, got {burn_in}")
+        if epochs < 1:
+            raise ValueError(f"epochs of a memory must be at least 1, got {epochs}")
+        for name, part in (("burn_in", burn_in), ("sharp_from", sharp_from)):
+            if not 0 <= part <= 1:
+                raise ValueError(f"{name} of a memory must be in [0, 1], got {part}")
         if labels.dim() != 1 or labels.numel() == 0 or labels.is_floating_point():
             raise ValueError(f"labels must be a list of class numbers, got {tuple(labels.shape)} of {labels.dtype}")
         if classes < 2 or int(labels.min()) < 0 or int(labels.max()) >= classes:
             raise ValueError(f"labels must be in 0..{classes}, got {int(labels.min())} to {int(labels.max())}")
-        self.beta, self.sharpness, self.surest, self.burn_in = float(beta), float(sharpness), float(surest), int(burn_in)
+        self.epochs, self.beta, self.sharpness, self.surest = int(epochs), float(beta), float(sharpness), float(surest)
+        self.burn_in, self.sharp_from = float(burn_in), float(sharp_from)
         self.register_buffer("labels", labels.detach().clone().long())
         self.register_buffer("memory", torch.zeros(labels.numel(), classes))
         #: T[true][given]; all NaN in the burn-in.
         self.register_buffer("mistakes", torch.full((classes, classes), math.nan))
+        #: The sharpness of this epoch.
+        self.register_buffer("gamma", torch.ones(()))
 
     def set_epoch(self, epoch: int) -> None:
         """Counts anew how labels are mistaken; call it before every epoch, from 0. In the burn-in all labels are believed."""
-        if epoch < self.burn_in:
+        start = max(1, math.floor(self.burn_in * self.epochs + 0.5))
+        if epoch < start:
             self.mistakes.fill_(math.nan)
             return
+        risen = (epoch - start) / max(1.0, self.sharp_from * self.epochs - start)
+        self.gamma.fill_(1 + (self.sharpness - 1) * min(1.0, risen))
         classes = self.memory.shape[1]
         sure, best = self._answers(slice(None)).max(1)
         counts = torch.full_like(self.mistakes, 1 / classes) + torch.eye(classes, device=sure.device, dtype=sure.dtype)
@@ -123,7 +139,7 @@ class MemoryLoss(nn.Module):
         labels = self.labels[rows]
         if self.mistakes.isnan().any():
             return nn.functional.one_hot(labels, self.memory.shape[1]).to(self.memory.dtype)
-        likely = self._answers(rows).clamp(min=LEAST) ** self.sharpness * self.mistakes.T[labels]
+        likely = self._answers(rows).clamp(min=LEAST) ** self.gamma * self.mistakes.T[labels]
         return likely / likely.sum(1, keepdim=True)
 
     def wrong(self) -> Tensor:
@@ -142,4 +158,7 @@ class MemoryLoss(nn.Module):
     def extra_repr(self) -> str:
         """How it was made."""
         rows, classes = self.memory.shape
-        return f"rows={rows}, classes={classes}, beta={self.beta}, sharpness={self.sharpness}, surest={self.surest}, burn_in={self.burn_in}"
+        return (
+            f"rows={rows}, classes={classes}, epochs={self.epochs}, beta={self.beta}, sharpness={self.sharpness}, surest={self.surest}, "
+            f"burn_in={self.burn_in}, sharp_from={self.sharp_from}"
+        )

@@ -9,26 +9,46 @@ use tares_core::memory::{Memory, Mistakes};
 use tares_core::{Error, Label, Result};
 
 /// The settings of a [`MemoryLoss`].
+///
+/// ```text
+/// epochs    0 … burn-in          … sharp-from                    … all
+/// belief    the label   γ rises from 1 to sharpness   γ = sharpness
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct MemoryLossConfig {
+    /// How many epochs will be trained.
+    pub epochs: usize,
     /// β, in [0, 1): how long answers are remembered.
     pub beta: f64,
-    /// γ, at least 1: how much a remembered answer counts against a label.
+    /// γ at the end, at least 1: how much a remembered answer counts against a label.
     pub sharpness: f64,
     /// In (0, 1]: the part of the rows of each class, the surest first, on which mistakes are counted.
     pub surest: f64,
-    /// Epochs at the start in which all labels are believed.
-    pub burn_in: usize,
-}
-
-impl Default for MemoryLossConfig {
-    fn default() -> Self {
-        Self { beta: 0.7, sharpness: 2.0, surest: 0.5, burn_in: 4 }
-    }
+    /// In [0, 1]: the part of the epochs in which all labels are believed; at least one epoch.
+    pub burn_in: f64,
+    /// In [0, 1]: after which part of the epochs γ has reached `sharpness`.
+    pub sharp_from: f64,
 }
 
 impl MemoryLossConfig {
+    /// The settings of the method `tares` for a training of this many epochs.
+    pub fn new(epochs: usize) -> Self {
+        Self { epochs, beta: 0.7, sharpness: 2.0, surest: 0.5, burn_in: 0.3, sharp_from: 0.8 }
+    }
+
+    /// The epochs in which all labels are believed.
+    fn burn_in_epochs(&self) -> usize {
+        ((self.burn_in * self.epochs as f64).round() as usize).max(1)
+    }
+
+    /// γ in an epoch (from 0) after the burn-in.
+    fn sharpness_in(&self, epoch: usize) -> f64 {
+        let (start, end) = (self.burn_in_epochs() as f64, self.sharp_from * self.epochs as f64);
+        let risen = ((epoch as f64 - start) / (end - start).max(1.0)).clamp(0.0, 1.0);
+        1.0 + (self.sharpness - 1.0) * risen
+    }
+
     /// Refuses values outside their domain.
     ///
     /// # Errors
@@ -40,7 +60,11 @@ impl MemoryLossConfig {
         within("beta of a memory", "in [0, 1)", self.beta, (0.0..1.0).contains(&self.beta))?;
         let sharp = self.sharpness >= 1.0 && self.sharpness.is_finite();
         within("sharpness of a memory", "at least 1", self.sharpness, sharp)?;
-        within("surest of a memory", "in (0, 1]", self.surest, self.surest > 0.0 && self.surest <= 1.0)
+        within("surest of a memory", "in (0, 1]", self.surest, self.surest > 0.0 && self.surest <= 1.0)?;
+        for (what, part) in [("burn-in of a memory", self.burn_in), ("sharp-from of a memory", self.sharp_from)] {
+            within(what, "a fraction in [0, 1]", part, (0.0..=1.0).contains(&part))?;
+        }
+        Ok(())
     }
 
     /// The loss for training rows with these labels.
@@ -60,6 +84,7 @@ impl MemoryLossConfig {
             memory: Memory::new(given.len(), classes),
             given: given.to_vec(),
             mistakes: None,
+            sharpness: 1.0,
         })
     }
 }
@@ -81,7 +106,7 @@ impl MemoryLossConfig {
 ///
 /// let device = Device::flex().autodiff();
 /// let given = [0, 0, 0, 1, 1, 1, 1]; // the label of row 3 is wrong: its picture looks like those of class 0
-/// let mut loss = MemoryLossConfig { burn_in: 1, ..Default::default() }.init(&given, 2)?;
+/// let mut loss = MemoryLossConfig::new(3).init(&given, 2)?; // the first of three epochs is the burn-in
 /// let (zero, one) = ([3.0, 0.0], [0.0, 3.0]);
 /// let logits = Tensor::<2>::from_floats([zero, zero, zero, zero, one, one, one], &device);
 /// for epoch in 0..3 {
@@ -99,6 +124,8 @@ pub struct MemoryLoss {
     given: Vec<Label>,
     /// `None` in the burn-in.
     mistakes: Option<Mistakes>,
+    /// γ in this epoch.
+    sharpness: f64,
 }
 
 impl MemoryLoss {
@@ -121,7 +148,8 @@ impl MemoryLoss {
     /// # Errors
     /// None that checked labels could cause.
     pub fn begin_epoch(&mut self, epoch: usize) -> Result<()> {
-        let counts = epoch >= self.config.burn_in;
+        let counts = epoch >= self.config.burn_in_epochs();
+        self.sharpness = self.config.sharpness_in(epoch);
         self.mistakes = counts.then(|| self.memory.mistakes(&self.given, self.config.surest)).transpose()?;
         Ok(())
     }
@@ -162,7 +190,7 @@ impl MemoryLoss {
         match &self.mistakes {
             Some(mistakes) => {
                 self.memory.answer(row, out);
-                mistakes.believe(out, given, self.config.sharpness as f32);
+                mistakes.believe(out, given, self.sharpness as f32);
             }
             None => {
                 out.fill(0.0);
@@ -197,5 +225,60 @@ impl MemoryLoss {
             })
             .sum();
         1.0 - right / self.given.len().max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use burn::tensor::Device;
+
+    #[test]
+    fn sharpness_rises_from_one_after_the_burn_in() {
+        let config = MemoryLossConfig::new(20);
+        assert_eq!(config.burn_in_epochs(), 6);
+        assert_eq!([6, 11, 16, 19, 20].map(|epoch| config.sharpness_in(epoch)), [1.0, 1.5, 2.0, 2.0, 2.0]);
+        assert_eq!([1, 2, 10, 60].map(|epochs| MemoryLossConfig::new(epochs).burn_in_epochs()), [1, 1, 3, 18]);
+        assert!((0..3).all(|epoch| MemoryLossConfig::new(1).sharpness_in(epoch).is_finite()));
+    }
+
+    #[test]
+    fn the_burn_in_is_plain_cross_entropy_and_afterwards_the_gradient_is_p_minus_q() {
+        let device = Device::flex().autodiff();
+        let given = [0, 0, 0, 1, 1, 1, 1];
+        let rows = [[3.0, 0.0], [3.0, 0.0], [3.0, 0.0], [3.0, 0.0], [0.0, 3.0], [0.0, 3.0], [0.0, 3.0]];
+        let mut loss = MemoryLossConfig::new(4).init(&given, 2).unwrap();
+        for epoch in 0..4 {
+            loss.begin_epoch(epoch).unwrap();
+            let logits = Tensor::<2>::from_floats(rows, &device).require_grad();
+            let value = loss.forward(logits.clone(), &[0, 1, 2, 3, 4, 5, 6]);
+            let slopes = to_host(logits.grad(&value.backward()).unwrap());
+            let beliefs = loss.beliefs();
+            for (place, slope) in slopes.iter().enumerate() {
+                let odds = (rows[place / 2][1 - place % 2] - rows[place / 2][place % 2]).exp();
+                let expected = (1.0 / (1.0 + odds) - beliefs[place]) / 7.0;
+                assert!((slope - expected).abs() < 1e-6, "epoch {epoch}, {place}: {slope} against {expected}");
+            }
+            assert_eq!(loss.rate() == 0.0, epoch == 0, "epoch {epoch}");
+        }
+        assert!(!loss.believes(3) && loss.believes(2) && (loss.rate() - 1.0 / 7.0).abs() < 0.1, "{}", loss.rate());
+        let again = MemoryLossConfig::new(4).init(&given, 2).unwrap().with_memory(loss.memory().sums().to_vec());
+        let mut again = again.unwrap();
+        again.begin_epoch(4).unwrap();
+        loss.begin_epoch(4).unwrap();
+        assert_eq!(again, loss);
+    }
+
+    #[test]
+    fn refuses_what_is_outside_its_domain() {
+        let said = |config: MemoryLossConfig| config.init(&[0, 1], 2).unwrap_err().to_string();
+        let fine = MemoryLossConfig::new(10);
+        assert_eq!(said(MemoryLossConfig { beta: 1.0, ..fine }), "beta of a memory must be in [0, 1), got 1");
+        assert!(said(MemoryLossConfig { sharpness: 0.5, ..fine }).contains("at least 1, got 0.5"));
+        assert!(said(MemoryLossConfig { surest: 0.0, ..fine }).contains("in (0, 1], got 0"));
+        assert!(said(MemoryLossConfig { burn_in: 1.5, ..fine }).contains("burn-in of a memory"));
+        assert!(said(MemoryLossConfig { sharp_from: f64::NAN, ..fine }).contains("sharp-from of a memory"));
+        assert!(fine.init(&[0, 2], 2).unwrap_err().to_string().contains("label must be below 2, got 2"));
+        assert!(fine.init(&[0, 1], 2).unwrap().with_memory(vec![0.0; 3]).is_err());
     }
 }

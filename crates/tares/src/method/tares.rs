@@ -11,7 +11,6 @@
 //!
 //! A row counts as kept while its label is believed (q_i(y_i) ≥ ½); the estimated rate is the mean of 1 − q_i(y_i).
 
-use super::within;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
 use crate::loss::{MemoryLossConfig, soft_cross_entropy};
@@ -26,38 +25,40 @@ use serde::{Deserialize, Serialize};
 pub struct Tares {
     /// β, in [0, 1): how long answers are remembered.
     pub beta: f64,
-    /// γ, at least 1: how much a remembered answer counts against a label.
+    /// γ at the end, at least 1: how much a remembered answer counts against a label.
     pub sharpness: f64,
     /// In (0, 1]: the part of the rows of each class, the surest first, on which mistakes are counted.
     pub surest: f64,
-    /// In [0, 1]: the part of the epochs in which all labels are believed; at least two epochs.
+    /// In [0, 1]: the part of the epochs in which all labels are believed; at least one epoch.
     pub burn_in: f64,
+    /// In [0, 1]: after which part of the epochs γ has risen from 1 to `sharpness`.
+    pub sharp_from: f64,
 }
 
 impl Default for Tares {
     fn default() -> Self {
-        let MemoryLossConfig { beta, sharpness, surest, .. } = MemoryLossConfig::default();
-        Self { beta, sharpness, surest, burn_in: 0.1 }
+        let MemoryLossConfig { beta, sharpness, surest, burn_in, sharp_from, .. } = MemoryLossConfig::new(1);
+        Self { beta, sharpness, surest, burn_in, sharp_from }
     }
 }
 
 impl Tares {
     pub(super) const MEANINGS: &[(&str, &str)] = &[
         ("beta", "how long answers are remembered, in [0, 1)"),
-        ("sharpness", "how much a remembered answer counts against a label, at least 1"),
+        ("sharpness", "how much a remembered answer counts against a label in the end, at least 1"),
         ("surest", "the part of each class's rows, surest first, on which mistakes are counted, in (0, 1]"),
         ("burn-in", "the part of the epochs in which all labels are believed"),
+        ("sharp-from", "the part of the epochs after which the sharpness, 1 after the burn-in, is reached"),
     ];
 
     pub(crate) fn check(&self) -> Result<()> {
-        within("burn-in of tares", "a fraction in [0, 1]", self.burn_in, (0.0..=1.0).contains(&self.burn_in))?;
         Ok(self.loss(1).check()?)
     }
 
     /// The loss of a run of this many epochs.
     fn loss(&self, epochs: usize) -> MemoryLossConfig {
-        let burn_in = ((self.burn_in * epochs as f64).round() as usize).max(2);
-        MemoryLossConfig { beta: self.beta, sharpness: self.sharpness, surest: self.surest, burn_in }
+        let Self { beta, sharpness, surest, burn_in, sharp_from } = *self;
+        MemoryLossConfig { epochs, beta, sharpness, surest, burn_in, sharp_from }
     }
 
     pub(crate) fn train<N: Classifier>(&self, run: &mut Run<'_, N>) -> Result<Vec<N>> {
@@ -107,10 +108,5 @@ mod tests {
     #[test]
     fn keeps_the_rows_whose_label_is_believed() {
         assert_eq!(believed(&[0.6, 0.4, 0.5, 0.5, 0.1, 0.9], &[0, 1, 0]), [0, 1]);
-    }
-
-    #[test]
-    fn the_burn_in_is_a_part_of_the_epochs_and_at_least_two() {
-        assert_eq!([1, 20, 60, 200].map(|epochs| Tares::default().loss(epochs).burn_in), [2, 2, 6, 20]);
     }
 }
