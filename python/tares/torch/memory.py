@@ -66,8 +66,8 @@ class MemoryLoss(nn.Module):
         beta: float = 0.7,
         sharpness: float = 2.0,
         surest: float = 0.5,
-        burn_in: float = 0.3,
-        sharp_from: float = 0.8,
+        burn_in: float = 0.2,
+        sharp_from: float = 0.6,
     ) -> None:
         super().__init__()
         if not 0 <= beta < 1:

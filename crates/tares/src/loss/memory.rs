@@ -34,7 +34,7 @@ pub struct MemoryLossConfig {
 impl MemoryLossConfig {
     /// The settings of the method `tares` for a training of this many epochs.
     pub fn new(epochs: usize) -> Self {
-        Self { epochs, beta: 0.7, sharpness: 2.0, surest: 0.5, burn_in: 0.3, sharp_from: 0.8 }
+        Self { epochs, beta: 0.7, sharpness: 2.0, surest: 0.5, burn_in: 0.2, sharp_from: 0.6 }
     }
 
     /// The epochs in which all labels are believed.
@@ -236,9 +236,9 @@ mod tests {
     #[test]
     fn sharpness_rises_from_one_after_the_burn_in() {
         let config = MemoryLossConfig::new(20);
-        assert_eq!(config.burn_in_epochs(), 6);
-        assert_eq!([6, 11, 16, 19, 20].map(|epoch| config.sharpness_in(epoch)), [1.0, 1.5, 2.0, 2.0, 2.0]);
-        assert_eq!([1, 2, 10, 60].map(|epochs| MemoryLossConfig::new(epochs).burn_in_epochs()), [1, 1, 3, 18]);
+        assert_eq!(config.burn_in_epochs(), 4);
+        assert_eq!([4, 8, 12, 19, 20].map(|epoch| config.sharpness_in(epoch)), [1.0, 1.5, 2.0, 2.0, 2.0]);
+        assert_eq!([1, 2, 10, 60].map(|epochs| MemoryLossConfig::new(epochs).burn_in_epochs()), [1, 1, 2, 12]);
         assert!((0..3).all(|epoch| MemoryLossConfig::new(1).sharpness_in(epoch).is_finite()));
     }
 

@@ -1,0 +1,40 @@
+//! A run of the method `tares`: nothing is told, the rate is estimated on the way, and its list of wrong labels is as good as its audit.
+
+mod program;
+
+use program::{epochs, json, tares_in};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The rows of a `suspects.csv`.
+fn suspects(path: &Path) -> BTreeSet<usize> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let column = text.lines().next().unwrap().split(',').position(|name| name == "index").unwrap();
+    text.lines().skip(1).map(|line| line.split(',').nth(column).unwrap().parse().unwrap()).collect()
+}
+
+#[test]
+fn it_needs_no_rate_and_lists_the_wrong_labels() {
+    let place = tempfile::tempdir().unwrap();
+    let train = ["train", "digits", "--method", "tares", "--noise", "symmetric:0.4", "--epochs", "12", "--out", "run"];
+    let (_, notes) = tares_in(place.path(), &train).ends(0);
+    assert!(!notes.contains("estimating"), "{notes}");
+    let run = place.path().join("run");
+    let epochs = epochs(&run);
+    assert_eq!(epochs.len(), 12);
+    // A fifth of the epochs believes every label.
+    assert_eq!((epochs[0]["estimated_rate"].as_f64(), epochs[0]["kept_fraction"].as_f64()), (Some(0.0), Some(1.0)));
+    let (rate, kept) = (epochs[11]["estimated_rate"].as_f64().unwrap(), epochs[11]["kept_fraction"].as_f64().unwrap());
+    assert!((rate - 0.4).abs() < 0.05 && (kept - 0.6).abs() < 0.06, "rate {rate}, kept {kept}");
+    assert!(epochs[11]["label_precision"].as_f64().unwrap() > 0.95, "{}", epochs[11]);
+
+    let listed = suspects(&run.join("suspects.csv"));
+    let audit = ["audit", "run", "--out", "audit"];
+    tares_in(place.path(), &audit).ends(1);
+    assert_eq!(suspects(&place.path().join("audit/suspects.csv")), listed, "the same beliefs, the same list");
+    let summary = json(&place.path().join("audit/summary.json"));
+    assert!((summary["noise_rate"].as_f64().unwrap() - 0.4).abs() < 0.05, "{summary}");
+    assert!(summary["probabilities"].as_str().unwrap().contains("believes"), "{summary}");
+    let truth = &summary["against_truth"];
+    assert!(truth["f1"].as_f64().unwrap() > 0.93, "{truth}");
+}
