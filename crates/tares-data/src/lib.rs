@@ -13,6 +13,7 @@ pub mod from_bytes;
 mod image;
 mod io;
 mod load;
+pub mod memory;
 pub mod probabilities;
 mod reading;
 mod source;

@@ -26,15 +26,27 @@ pub fn from_features(path: &Path, labels: &[Label], classes: usize) -> Outcome<N
         )));
     }
     // Read only the rows that are compared: the file may be larger than memory.
-    let chosen: Vec<usize> = (0..stored.rows()).step_by(stored.rows().div_ceil(neighbours::MOST_ROWS).max(1)).collect();
+    let chosen = chosen_rows(stored.rows());
     let mut values = vec![0f32; chosen.len() * stored.columns()];
     for (row, &index) in values.chunks_exact_mut(stored.columns()).zip(&chosen) {
         stored.read_rows(index, row)?;
     }
     let given = chosen.iter().map(|&index| labels[index]).collect::<Vec<Label>>();
+    from_chosen(values, stored.columns(), given, classes).map_err(|failure| failure.within(path.display()))
+}
+
+/// The rows that are compared: all of them, or evenly spread ones if there are too many.
+pub fn chosen_rows(rows: usize) -> Vec<usize> {
+    (0..rows).step_by(rows.div_ceil(neighbours::MOST_ROWS).max(1)).collect()
+}
+
+/// The same from features in memory, `width` numbers for each of the given labels.
+///
+/// # Errors
+/// Numbers that are not finite; labels outside the classes.
+pub fn from_chosen(values: Vec<f32>, width: usize, given: Vec<Label>, classes: usize) -> Outcome<NeighbourSummary> {
     let names: Vec<String> = (0..classes).map(|class| class.to_string()).collect();
-    let data = Dataset::new(values, Shape::Flat(stored.columns()), given, names)
-        .map_err(|error| Failure::from(error).within(path.display()))?;
+    let data = Dataset::new(values, Shape::Flat(width), given, names)?;
     let found = neighbours::from_features(&data)?;
-    Ok(NeighbourSummary { rows: chosen.len(), noise_rate: found.rate, noise_rate_interval: found.interval })
+    Ok(NeighbourSummary { rows: data.len(), noise_rate: found.rate, noise_rate_interval: found.interval })
 }

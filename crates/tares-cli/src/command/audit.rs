@@ -6,20 +6,17 @@ mod who;
 use super::Exit;
 use super::apply_labels;
 use super::plan::Training;
-use crate::audit::files::{JudgeSummary, RowNames, write_labels, write_missing, write_summary, write_suspects};
+use crate::audit::files::JudgeSummary;
 use crate::audit::findings::Findings;
 use crate::audit::from_features::from_features;
 use crate::audit::print::{print, say_columns};
+use crate::audit::rows::AuditRows;
 use crate::audit::run_history::RunHistory;
 use crate::backbone::described::{load_described, say_backbone};
 use crate::backbone::options::FeatureSource;
-use crate::files::{create_directory, write_whole};
 use crate::judges::folds::{FOLDS, remove_folds};
 use crate::judges::inputs::text_note;
 use crate::judges::name::JudgeName;
-use crate::record::Card;
-use crate::record::card_text::mark_words;
-use crate::report::audit_page::audit_page;
 use crate::run::load::Load;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::judges_bar::{judges_bar, show_judge};
@@ -27,11 +24,11 @@ use crate::ui::terminal::{Screen, plain, work_bar};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::Method;
-use tares_core::audit::{Score, Suspect, audit_ranked};
+use tares_core::audit::{Score, audit_ranked};
 use tares_core::estimate::{Detector, Estimate, Normalised, Probabilities, ProbabilityMatrix};
-use tares_core::{Dataset, Fingerprint, Label};
+use tares_core::{Dataset, Label};
 use tares_data::probabilities::{Agreed, FileRows, ProbabilitySource, agree, in_classes, read_labels, read_truth};
-use tares_data::{LoadOptions, Reading};
+use tares_data::LoadOptions;
 
 /// Find wrong labels
 ///
@@ -104,25 +101,6 @@ pub struct Audit {
     reading: Load,
 }
 
-/// The rows of an audit: labels, and the data itself where it was read.
-struct Rows {
-    data: Option<(Dataset, Reading)>,
-    /// The rows as people look at them, where `data` holds features.
-    shown: Option<Dataset>,
-    given: Vec<Label>,
-    truth: Option<Vec<Label>>,
-    /// Names of the classes.
-    classes: Vec<String>,
-    /// The command that writes reviewed labels into the data.
-    apply: Option<String>,
-    /// One sentence for each column that was changed or left out when the data was read.
-    notes: Vec<String>,
-    /// Rows without a label.
-    unlabelled: Option<Dataset>,
-    /// What their labels should be, with its probability, where somebody could say it.
-    missing: Vec<(Label, f64)>,
-}
-
 impl Audit {
     /// Runs the audit and writes its files.
     ///
@@ -143,25 +121,7 @@ impl Audit {
         }
         report.summary.data_notes.clone_from(&rows.notes);
         report.summary.warnings.iter().for_each(|warning| screen.warning(warning));
-        create_directory(&out)?;
-        let names = rows.names(report.summary.classes.len());
-        let tables = || {
-            write_suspects(&out.join("suspects.csv"), names, &report.suspects)?;
-            if let Some(unlabelled) = &rows.unlabelled {
-                write_missing(&out, unlabelled, &rows.missing)?;
-            }
-            write_labels(&out, names, &rows.given, &report.suspects)
-        };
-        let page = || {
-            write_summary(&out.join("summary.json"), &report.summary)?;
-            let cards = rows.cards(&report.suspects, self.gallery)?;
-            let key = key(&rows.given, &report.suspects);
-            let page = audit_page(&report.summary, &cards, rows.apply.as_deref(), &key)?;
-            write_whole(&out.join("audit.html"), page.as_bytes())
-        };
-        let (page, labels) = rayon::join(page, tables);
-        page?;
-        let labels = labels?;
+        let labels = rows.write(&out, &report, self.gallery)?;
         // The folds are only needed to resume, and this audit is complete.
         remove_folds(&out.join(FOLDS))?;
         print(&report.summary, &out, labels, screen)?;
@@ -184,7 +144,7 @@ impl Audit {
         Path::new("audits").join(crate::files::file_name(&stem))
     }
 
-    fn of_probabilities(&self, path: &Path, screen: &Screen) -> Outcome<(Findings, Rows)> {
+    fn of_probabilities(&self, path: &Path, screen: &Screen) -> Outcome<(Findings, AuditRows)> {
         let source = ProbabilitySource::open(path)?;
         let options = self.options();
         let mut rows = match (&self.data, &options.labels_file) {
@@ -192,17 +152,7 @@ impl Audit {
             (None, Some(labels)) => {
                 let Agreed { classes, given } =
                     agree(&read_labels(labels, options.label.as_deref())?, labels, &source)?;
-                Rows {
-                    data: None,
-                    shown: None,
-                    given,
-                    truth: None,
-                    classes,
-                    apply: None,
-                    notes: Vec::new(),
-                    unlabelled: None,
-                    missing: Vec::new(),
-                }
+                AuditRows { given, classes, ..AuditRows::default() }
             }
             (None, None) => {
                 return Err(
@@ -225,7 +175,7 @@ impl Audit {
         Ok((report.map_err(|failure| normalisable(failure, path))?, rows))
     }
 
-    fn of_data(&self, source: &str, folds: &Path, screen: &Screen) -> Outcome<(Findings, Rows)> {
+    fn of_data(&self, source: &str, folds: &Path, screen: &Screen) -> Outcome<(Findings, AuditRows)> {
         let mut rows = self.load(source, screen)?;
         self.read_truth(&mut rows)?;
         let Some((data, reading)) = &rows.data else { return Err(Failure::new("no rows to train on")) };
@@ -262,7 +212,7 @@ impl Audit {
         Ok((findings, rows))
     }
 
-    fn of_run(&self, place: &str, screen: &Screen) -> Outcome<(Findings, Rows)> {
+    fn of_run(&self, place: &str, screen: &Screen) -> Outcome<(Findings, AuditRows)> {
         let history = RunHistory::read(Path::new(place))?;
         let (suspects, summary, scores) = history.judge()?;
         let data = match history.load(screen) {
@@ -275,9 +225,7 @@ impl Audit {
             }
         };
         let (given, truth, classes) = (history.given.clone(), history.truth.clone(), summary.classes.clone());
-        let (unlabelled, missing) = (None, Vec::new());
-        let mut rows =
-            Rows { data, shown: None, given, truth, classes, apply: None, notes: Vec::new(), unlabelled, missing };
+        let mut rows = AuditRows { data, given, truth, classes, ..AuditRows::default() };
         self.read_truth(&mut rows)?;
         let mut report = Findings { summary, suspects };
         if let Some(truth) = &rows.truth {
@@ -290,14 +238,14 @@ impl Audit {
         self.reading.options().with(|options| options.test_fraction = 0.0)
     }
 
-    fn load(&self, source: &str, screen: &Screen) -> Outcome<Rows> {
+    fn load(&self, source: &str, screen: &Screen) -> Outcome<AuditRows> {
         // Beside probabilities or a run's history, features replace nothing.
         let features = if self.kind_has_probabilities() { FeatureSource::default() } else { self.features.clone() };
         let (loaded, _) = load_described(source, &self.options(), &features, screen)?;
         if features.is_none() && self.probs.is_none() {
             say_backbone(&loaded, screen);
         }
-        Ok(Rows {
+        Ok(AuditRows {
             given: loaded.train.given().to_vec(),
             truth: loaded.train.truth().map(<[Label]>::to_vec),
             classes: loaded.train.class_names().to_vec(),
@@ -306,11 +254,11 @@ impl Audit {
             apply: Some(apply_labels::command_line(source, &self.reading)),
             notes: loaded.found.column_notes,
             unlabelled: loaded.unlabelled,
-            missing: Vec::new(),
+            ..AuditRows::default()
         })
     }
 
-    fn read_truth(&self, rows: &mut Rows) -> Outcome<()> {
+    fn read_truth(&self, rows: &mut AuditRows) -> Outcome<()> {
         let Some(path) = &self.truth else { return Ok(()) };
         let truth = in_classes(&read_truth(path)?, path, &rows.classes)?;
         if truth.len() != rows.given.len() {
@@ -329,7 +277,7 @@ impl Audit {
     fn audit<P: Probabilities>(
         &self,
         probs: &P,
-        rows: &Rows,
+        rows: &AuditRows,
         origin: String,
         refine: &dyn Fn(&mut Estimate) -> Outcome<()>,
         screen: &Screen,
@@ -368,31 +316,4 @@ fn normalisable(failure: Failure, path: &Path) -> Failure {
         true => failure.way_out("add --normalise to divide every row by its sum"),
         false => failure,
     }
-}
-
-impl Rows {
-    fn names(&self, classes: usize) -> RowNames<'_> {
-        RowNames {
-            data: self.shown.as_ref().or(self.data.as_ref().map(|(data, _)| data)),
-            listed: &self.classes,
-            classes,
-        }
-    }
-
-    /// The first suspects. Without the truth: who reviews a label should not see it.
-    fn cards(&self, suspects: &[Suspect], most: usize) -> Outcome<Vec<Card>> {
-        let (names, reading) = (self.names(self.classes.len()), self.data.as_ref().map(|(_, reading)| reading));
-        let card = |suspect: &Suspect| Card::of(suspect, names, None, reading);
-        let mut cards = suspects.iter().take(most).map(card).collect::<Outcome<Vec<_>>>()?;
-        if let Some((data, _)) = &self.data {
-            mark_words(&mut cards, suspects, data)?;
-        }
-        Ok(cards)
-    }
-}
-
-/// The name under which the browser stores review decisions: the same labels and suspects give the same key.
-fn key(given: &[Label], suspects: &[Suspect]) -> String {
-    let words = given.iter().map(|&label| u64::from(label)).chain(suspects.iter().map(|suspect| suspect.index as u64));
-    format!("{:016x}", words.fold(Fingerprint::default(), Fingerprint::with).value())
 }

@@ -92,7 +92,8 @@ impl Judges {
                     }
                     let matrix: &Matrix = matrix.get().ok_or_else(|| Failure::new("no columns"))?;
                     let progress = |step: tares_judges::JudgeProgress| says(step.done as u64, step.total as u64, false);
-                    let caller = Caller { progress: &progress, interrupt: interrupt::flag() };
+                    let interrupt = interrupt::flag();
+                    let caller = Caller { progress: &progress, interrupt: &interrupt };
                     self.ask_columns(*judge, data, matrix, caller)?
                 }
                 (None, JudgeName::Network(network)) => self.ask_network(network, data, place, &says)?,
@@ -140,7 +141,8 @@ impl Judges {
         }
         let inputs = columns(data, reading)?;
         let rows = Labelled::new(&inputs, data.given(), data.classes());
-        let caller = Caller { progress: &|_| {}, interrupt: interrupt::flag() };
+        let interrupt = interrupt::flag();
+        let caller = Caller { progress: &|_| {}, interrupt: &interrupt };
         let panel = Panel::fit(&rows, &judgement.scores, &self.options(), caller)?;
         let probs = panel.probs(&new_columns(unlabelled, reading)?)?;
         let best =

@@ -84,7 +84,8 @@ impl ColumnTraining<'_> {
                 finished: false,
             });
         };
-        let caller = Caller { progress: &progress, interrupt: interrupt::flag() };
+        let interrupt = interrupt::flag();
+        let caller = Caller { progress: &progress, interrupt: &interrupt };
         let options = judges.options();
         let (panel, epochs, times_kept) = match self.learner {
             ColumnLearner::Trees => self.trees(&judgement, &inputs, test.as_ref(), &options, hear_epoch)?,

@@ -1,8 +1,9 @@
 //! [`Learner`]: what `train` trains: a network, or a model of a table's columns.
 //!
-//! [`columns`] trains the latter; [`learnt`] is what either leaves behind.
+//! [`columns`] trains the latter; [`learnt`] is what either leaves behind. [`in_memory`] trains either without a run directory.
 
 pub mod columns;
+pub mod in_memory;
 pub mod learnt;
 
 use crate::judges::name::JudgeName;

@@ -14,6 +14,8 @@ pub struct RowNames<'a> {
     pub data: Option<&'a Dataset>,
     /// Without data: names of the classes; empty if classes have only numbers.
     pub listed: &'a [String],
+    /// Without data: names of the rows; empty if rows have only numbers.
+    pub ids: &'a [String],
     /// K, the number of classes.
     pub classes: usize,
 }
@@ -29,13 +31,17 @@ impl RowNames<'_> {
 
     /// The row's id or file path, or its number if it has none.
     pub fn row(&self, index: usize) -> String {
-        self.data.map_or_else(|| index.to_string(), |data| data.id(index))
+        match (self.data, self.ids.get(index)) {
+            (Some(data), _) => data.id(index),
+            (None, Some(id)) => id.clone(),
+            (None, None) => index.to_string(),
+        }
     }
 
     /// Whether rows have names other than their number: ids, or their place in a file that has other rows too.
     pub fn has_ids(&self) -> bool {
         let elsewhere = |data: &Dataset| (0..data.len()).any(|row| data.stored(row) != row);
-        self.data.is_some_and(|data| data.has_ids() || elsewhere(data))
+        self.data.map_or(!self.ids.is_empty(), |data| data.has_ids() || elsewhere(data))
     }
 
     /// Why a label is suspected, in one sentence without control characters.

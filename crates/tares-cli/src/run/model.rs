@@ -79,7 +79,10 @@ impl Model {
     }
 
     /// Refuses parts that don't fit each other, so that a damaged file causes neither a panic nor a wrong prediction.
-    fn check(&self) -> Outcome<()> {
+    ///
+    /// # Errors
+    /// Which parts.
+    pub fn check(&self) -> Outcome<()> {
         self.network.check(&self.method)?;
         self.method.check()?;
         let row = Shape::from(self.reading.row);
@@ -107,27 +110,28 @@ impl Model {
     /// # Errors
     /// It is a model of columns; the weights cannot be read or don't fit the network.
     pub fn load_network(&self, run: &Path, device: &str) -> Outcome<AnyNetwork> {
-        let device = tares::device::by_name(device)?;
-        let (Some(network), Some(inputs)) = (self.network.network(), &self.inputs) else {
-            return Err(Failure::new(format!("{}: {} is no network", run.display(), self.network)));
-        };
         let path = run.join(NETWORK_FILE);
         let bytes = std::fs::read(&path).map_err(|error| Failure::file(&path, "read", &error))?;
-        let network = network.init(inputs.shape(), self.classes.len(), 0, &device)?;
-        from_safetensors(network, &bytes).map_err(|error| Failure::from(error).within(path.display()))
+        self.network_of(&bytes, device).map_err(|failure| failure.within(path.display()))
     }
 
-    /// Class probabilities by the model of columns in a run directory.
-    fn panel_probabilities(&self, run: &Path, data: &Dataset) -> Outcome<Vec<f32>> {
-        let path = run.join(PANEL_FILE);
-        let bytes = std::fs::read(&path).map_err(|error| Failure::file(&path, "read", &error))?;
-        let damaged = |error: tares_judges::Error| Failure::from(error).within(path.display());
-        let panel: Panel = stored::read(&bytes).map_err(damaged)?;
+    /// The network with these weights.
+    fn network_of(&self, weights: &[u8], device: &str) -> Outcome<AnyNetwork> {
+        let device = tares::device::by_name(device)?;
+        let (Some(network), Some(inputs)) = (self.network.network(), &self.inputs) else {
+            return Err(Failure::new(format!("{} is no network", self.network)));
+        };
+        let network = network.init(inputs.shape(), self.classes.len(), 0, &device)?;
+        Ok(from_safetensors(network, weights)?)
+    }
+
+    /// Class probabilities by a model of columns.
+    fn panel_probabilities(&self, weights: &[u8], data: &Dataset) -> Outcome<Vec<f32>> {
+        let panel: Panel = stored::read(weights)?;
         if panel.classes() != self.classes.len() {
-            let error = Error::value("classes of the panel", self.classes.len().to_string(), panel.classes());
-            return Err(Failure::from(error).within(path.display()));
+            return Err(Error::value("classes of the panel", self.classes.len().to_string(), panel.classes()).into());
         }
-        let probs = panel.probs(&new_columns(data, &self.reading)?).map_err(damaged)?;
+        let probs = panel.probs(&new_columns(data, &self.reading)?)?;
         Ok(probs.into_iter().map(|p| p as f32).collect())
     }
 
@@ -136,8 +140,18 @@ impl Model {
     /// # Errors
     /// The weights cannot be read or don't fit the network, or the rows are shaped unlike the training rows.
     pub fn probabilities(&self, run: &Path, data: &Dataset, device: &str) -> Outcome<Vec<f32>> {
-        let Some(inputs) = &self.inputs else { return self.panel_probabilities(run, data) };
-        let network = self.load_network(run, device)?;
+        let path = run.join(if self.inputs.is_some() { NETWORK_FILE } else { PANEL_FILE });
+        let bytes = std::fs::read(&path).map_err(|error| Failure::file(&path, "read", &error))?;
+        self.probabilities_of(&bytes, data, device).map_err(|failure| failure.within(path.display()))
+    }
+
+    /// The same from weights in memory.
+    ///
+    /// # Errors
+    /// Weights that don't fit the network, or rows shaped unlike the training rows.
+    pub fn probabilities_of(&self, weights: &[u8], data: &Dataset, device: &str) -> Outcome<Vec<f32>> {
+        let Some(inputs) = &self.inputs else { return self.panel_probabilities(weights, data) };
+        let network = self.network_of(weights, device)?;
         let device = tares::device::by_name(device)?;
         Ok(match &self.head {
             Some(head) => head.probabilities(&network, inputs, data, &device)?,

@@ -210,7 +210,7 @@ impl Training<'_> {
         let seen = samples::Samples::of(train, learnt);
         seen.write_parquet(&directory.file("samples.parquet"))?;
         let suspects = seen.suspects();
-        let names = RowNames { data: Some(train), listed: &[], classes: train.classes() };
+        let names = RowNames { data: Some(train), listed: &[], ids: &[], classes: train.classes() };
         write_suspects(&directory.file("suspects.csv"), names, &suspects)?;
         // Noise that replaces pictures is seen in the rows themselves.
         let shown = loaded.shown.as_ref().unwrap_or(train);

@@ -36,6 +36,8 @@ pub enum Format {
     Npy,
     /// NumPy arrays in one archive.
     Npz,
+    /// Columns or arrays that another program handed over.
+    Memory,
 }
 
 impl fmt::Display for Format {
@@ -54,6 +56,7 @@ impl fmt::Display for Format {
             Self::ParquetImages => "Parquet pictures",
             Self::Npy => "NPY",
             Self::Npz => "NPZ",
+            Self::Memory => "rows in memory",
         })
     }
 }
