@@ -1,16 +1,53 @@
 """Learn from labels you cannot trust.
 
 >>> import tares
->>> found = tares.audit(labels, probs)      # which labels are wrong?
->>> found.suspects.to_pandas()              # worst first
+>>> found = tares.audit([0, 0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.95, 0.05]], method="argmax")
+>>> found.suspects["row"]                   # which labels are wrong, worst first
+array([3])
 >>> found.corrected                         # your labels, with the suggestions taken
+array([0, 0, 1, 0])
 
-``labels`` are integers or names, ``probs`` the probabilities that a model gives to rows it was *not* trained on.
+Labels are integers or names, probabilities those that a model gives to rows it was *not* trained on.
+
+``tares.audit`` finds wrong labels, ``tares.RobustClassifier`` and ``tares.clean`` train in spite of them (scikit-learn), ``tares.torch`` has
+the losses for PyTorch, ``tares.corrupt`` makes wrong labels on purpose, ``tares.metrics`` has the figures, ``tares.compat`` the functions of
+cleanlab.
 """
 
-from tares import compat
-from tares._audit import Audit, audit, scores
+from typing import TYPE_CHECKING, Any
+
+from tares import compat, metrics
+from tares._audit import AgainstTruth, Audit, audit, scores
+from tares._clean import Cleaned, clean
+from tares._corrupt import corrupt
+from tares._optional import needed
 from tares._table import Table
 from tares._tares import __version__
 
-__all__ = ["Audit", "Table", "__version__", "audit", "compat", "scores"]
+if TYPE_CHECKING:
+    from tares._classifier import RobustClassifier
+
+__all__ = [
+    "AgainstTruth",
+    "Audit",
+    "Cleaned",
+    "RobustClassifier",
+    "Table",
+    "__version__",
+    "audit",
+    "clean",
+    "compat",
+    "corrupt",
+    "metrics",
+    "scores",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Imported when it is first used, because not everybody has scikit-learn."""
+    if name == "RobustClassifier":
+        needed("sklearn", "tares.RobustClassifier")
+        from tares._classifier import RobustClassifier
+
+        return RobustClassifier
+    raise AttributeError(f"module 'tares' has no attribute {name!r}")

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from html import escape
-from typing import Any, Literal
+from os import PathLike, fspath
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tares import _tares
-from tares._inputs import Labels, match_columns, names, read_probs
+from tares._inputs import Labels, as_array, index_of as read_index, match_columns, names, read_labels, read_probs
+from tares._progress import Bar
+from tares._rows import MISSING, Rows, columns_of, is_frame, read_rows
 from tares._table import Table
 
 Method = Literal["posterior", "confident", "argmax"]
@@ -20,20 +25,34 @@ Score = Literal["posterior", "self-confidence", "normalised-margin", "entropy-ad
 
 def audit(
     labels: Any,
-    probs: Any,
+    probs: Any = None,
     *,
     method: Method = "posterior",
     score: Score = "posterior",
+    features: Any = None,
+    truth: Any = None,
+    label: str | None = None,
     classes: Sequence[Any] | None = None,
     normalise: bool = False,
+    judges: Sequence[str] | None = None,
+    text: Sequence[str] = (),
+    folds: int | None = None,
+    epochs: int = 30,
+    seed: int = 1,
+    progress: bool | None = None,
 ) -> Audit:
     """Find the labels that are wrong.
+
+    Three ways: ``audit(labels, probs)`` with any model's out-of-sample probabilities; ``audit(frame, label="species")`` and
+    ``audit(labels, features=embeddings)`` with none, where the program's own judges are trained on folds of the data, each judging rows
+    that it has not seen.
 
     Parameters
     ----------
     labels
         The given label of every row: integers that count the columns of ``probs``, or names. A list, a NumPy array, a pandas or polars
-        series, an Arrow array or a torch tensor. A pandas index is kept as the rows' ids.
+        series, an Arrow array or a torch tensor. A pandas index is kept as the rows' ids. With ``label``, a frame (pandas, polars, Arrow,
+        or a dictionary of columns).
     probs
         Out-of-sample probabilities, rows x classes: every row is judged by a model that was not trained on it. float32 and
         float64 arrays in C order are read where they lie; anything else is converted once.
@@ -42,10 +61,25 @@ def audit(
         learning, as cleanlab's default; ``"argmax"``: every label that is not the first choice.
     score
         How suspects are ranked. 0 is certainly wrong, 1 certainly right.
+    features
+        What the rows look like: embeddings of any network (rows x features), a frame, or pictures (rows x channels x height x width).
+        Beside ``probs`` they add a second estimate of the noise rate, from the labels of each row's nearest neighbours.
+    truth
+        The true labels, to measure how good the audit is: :attr:`Audit.against_truth`.
+    label
+        The column of the frame that holds the labels; all others are what the rows look like. Rows without a label are not judged.
     classes
         What the columns of ``probs`` stand for. Not needed for integers, or if the columns of a frame are named after the classes.
     normalise
         Divide each row of ``probs`` by its sum.
+    judges
+        Without ``probs``: who judges, as in ``["linear", "trees", "mlp"]``. By default what suits the rows.
+    text
+        Without ``probs``: columns that are read by their words. Others are recognised.
+    folds, epochs, seed
+        Without ``probs``: how many folds; epochs of judges that are networks; the same seed gives the same audit.
+    progress
+        Without ``probs``: a progress bar. By default in a terminal, if tqdm is there.
 
     Returns
     -------
@@ -60,10 +94,109 @@ def audit(
     array([5])
     >>> found.corrected
     array([0, 0, 0, 1, 1, 0])
+
+    From data alone:
+
+    >>> draw = np.random.default_rng(0)
+    >>> species = np.repeat(["rose", "tulip"], 50)
+    >>> length = np.where(species == "rose", 2.0, 5.0) + draw.normal(size=100)
+    >>> species[7] = "tulip"
+    >>> found = tares.audit({"length": length, "species": species}, label="species")
+    >>> 7 in found.suspects["row"]
+    True
     """
+    if probs is None:
+        settings = {
+            "judges": [] if judges is None else [str(name) for name in judges],
+            "folds": folds,
+            "epochs": epochs,
+            "seed": seed,
+            "method": method,
+            "score": score,
+            "texts": [str(name) for name in text],
+        }
+        rows, given = _of_data(labels, label, features, classes)
+        return _judge(rows, given, settings, truth, progress)
+    if label is not None:
+        raise ValueError("label names the labels in a frame of data; with probs, pass the labels themselves: frame[label]")
     values, columns = read_probs(probs)
     given, values = match_columns(labels, values, columns, classes)
-    return Audit(_tares.audit(given.codes, values, method, score, normalise), given, labels)
+    found = _tares.audit(
+        given.codes, values, method, score, normalise, _truth(truth, given, len(given.codes)), _matrix(features, len(given.codes))
+    )
+    return Audit(found, given)
+
+
+def _of_data(labels: Any, label: str | None, features: Any, classes: Sequence[Any] | None) -> tuple[Rows, Labels]:
+    """The rows to judge, and their labels."""
+    known = None if classes is None else as_array(classes, "classes")
+    if label is None:
+        if is_frame(labels):
+            raise ValueError("label must name the column of the frame that holds the labels, got None")
+        if features is None:
+            raise ValueError("probs (a model's out-of-sample probabilities) or features (what the rows look like) must be given, got neither")
+        given = read_labels(labels, known)
+        rows = read_rows(features, "features", features=True)
+    else:
+        if not is_frame(labels):
+            raise TypeError(f"with label=..., the first argument must be a frame, got {type(labels).__name__}")
+        if features is not None:
+            raise ValueError("features must be None with label=...: the columns of the frame are the features")
+        columns = columns_of(labels)
+        if label not in [name for name, _ in columns]:
+            raise ValueError(f"label must be a column of the frame ({', '.join(str(name) for name, _ in columns)}), got {label!r}")
+        column = next(column for name, column in columns if name == label)
+        given = _labels_or_missing(column, known, label)
+        rows = read_rows({name: column for name, column in columns if name != label}, "the frame")
+        rows = Rows(rows.content, len(rows), given.index)
+    if len(rows) != len(given.codes):
+        raise ValueError(f"features must have a row for each of the {len(given.codes)} labels, got {len(rows)}")
+    return rows, given
+
+
+def _labels_or_missing(column: Any, known: npt.NDArray[Any] | None, label: str) -> Labels:
+    """Labels, some of which may be missing: those get the code MISSING."""
+    values = as_array(column, f"column {label!r}")
+    if values.dtype.kind == "f":
+        absent = np.isnan(values)
+    elif values.dtype.kind == "O":
+        absent = np.array([cell is None or cell != cell or type(cell).__name__ == "NAType" for cell in values.tolist()], dtype=np.bool_)
+    else:
+        return read_labels(column, known, f"column {label!r}")
+    some = read_labels(values[~absent], known, f"column {label!r}")
+    codes = np.full(len(values), MISSING, dtype=np.uint32)
+    codes[~absent] = some.codes
+    return Labels(codes, some.classes, read_index(column), some.notes)
+
+
+def _judge(rows: Rows, given: Labels, settings: dict[str, Any], truth: Any, progress: bool | None) -> Audit:
+    ids = given.index if given.index is not None else rows.index
+    listed = None if ids is None else [str(name) for name in ids]
+    with TemporaryDirectory(prefix="tares-") as folds, Bar(progress) as hear:
+        found = _tares.audit_rows(
+            rows.content, given.codes, names(given.classes), listed, settings, folds, _truth(truth, given, len(rows)), hear
+        )
+    return Audit(found, Labels(given.codes, given.classes, ids, given.notes))
+
+
+def _truth(truth: Any, given: Labels, rows: int) -> npt.NDArray[np.uint32] | None:
+    if truth is None:
+        return None
+    codes = read_labels(truth, given.classes, "truth").codes
+    if len(codes) != rows:
+        raise ValueError(f"truth must have a label for each of the {rows} rows, got {len(codes)}")
+    return codes
+
+
+def _matrix(features: Any, rows: int) -> npt.NDArray[np.float32] | None:
+    if features is None:
+        return None
+    values = as_array(features, "features")
+    if values.ndim != 2 or values.dtype.kind not in "fiub" or values.shape[1] == 0:
+        raise ValueError(f"features must be numbers, rows x features, got {values.dtype} of shape {values.shape}")
+    if len(values) != rows:
+        raise ValueError(f"features must have a row for each of the {rows} labels, got {len(values)}")
+    return np.ascontiguousarray(values, dtype=np.float32)
 
 
 def scores(
@@ -88,10 +221,27 @@ def scores(
     return _tares.scores(given.codes, values, score, normalise)
 
 
+class AgainstTruth(NamedTuple):
+    """How good an audit is. ``None`` where a figure is not defined."""
+
+    #: Wrong labels that there are.
+    wrong: int
+    #: Of the suspects, the share whose label is wrong.
+    precision: float | None
+    #: Of the wrong labels, the share that is suspected.
+    recall: float | None
+    f1: float | None
+    #: The chance that a wrong label has a lower score than a right one.
+    auroc: float | None
+    average_precision: float | None
+    #: Of the wrong labels that were found, the share whose suggestion is the truth.
+    right_suggestions: float | None
+
+
 class Audit:
     """What an audit found. Made by :func:`tares.audit`."""
 
-    def __init__(self, found: _tares.ArrayAudit, labels: Labels, given: Any) -> None:
+    def __init__(self, found: _tares.ArrayAudit, labels: Labels) -> None:
         self._found = found
         self._labels = labels
 
@@ -133,6 +283,42 @@ class Audit:
         """Where the share most likely lies."""
         return self._found.noise_rate[1]
 
+    @property
+    def neighbours_rate(self) -> tuple[float, tuple[float, float]] | None:
+        """The share of wrong labels by the labels of each row's nearest rows, and its interval: with ``features`` beside ``probs``."""
+        return self._found.neighbours
+
+    @property
+    def against_truth(self) -> AgainstTruth | None:
+        """How good the audit is, if ``truth`` was given."""
+        found = self._found.against_truth
+        return None if found is None else AgainstTruth(*found)
+
+    @cached_property
+    def judges(self) -> Table | None:
+        """Without ``probs``: who judged. ``agreement``: the share of given labels each predicted; ``weight``: its share in the blend."""
+        rows = self._found.judges()
+        if not rows:
+            return None
+        columns = dict(zip(["judge", "agreement", "log_loss", "weight", "setting"], zip(*rows)))
+        return Table({name: np.array(cells, dtype=object if name in ("judge", "setting") else None) for name, cells in columns.items()})
+
+    @cached_property
+    def probs(self) -> npt.NDArray[np.float64] | None:
+        """Without ``probs``: what the judges said, rows x classes. Rows without a label, which nobody judged, are NaN."""
+        said = self._found.probs()
+        if said is None:
+            return None
+        everywhere = np.full((len(self._labels.codes), len(self.classes)), np.nan)
+        everywhere[said[0]] = said[1]
+        return everywhere
+
+    @cached_property
+    def unlabelled(self) -> Table:
+        """Without ``probs``: rows that have no label, with what it should be and how probable that is."""
+        row, suggested, probability = self._found.missing()
+        return Table({"row": row, "suggested": self.classes[suggested], "probability": probability})
+
     @cached_property
     def transition(self) -> npt.NDArray[np.float64]:
         """Which classes are mistaken for which: ``transition[true, given]``, rows sum to 1."""
@@ -155,16 +341,47 @@ class Audit:
     @cached_property
     def is_suspect(self) -> npt.NDArray[np.bool_]:
         """For every row: is its label a suspect?"""
-        mask = np.zeros(self._found.rows, dtype=np.bool_)
+        mask = np.zeros(len(self._labels.codes), dtype=np.bool_)
         mask[self.suspects["row"]] = True
         return mask
 
     @cached_property
     def corrected(self) -> npt.NDArray[Any]:
-        """The labels, with all suggestions taken."""
+        """The labels, with all suggestions taken. Rows without a label get the suggested one, or ``None`` if there is no suggestion."""
         codes = self._labels.codes.astype(np.int64)
         codes[self._found.row()] = self._found.suggested()
-        return np.asarray(self.classes[codes])
+        row, suggested, _ = self._found.missing()
+        codes[row] = suggested
+        absent = codes == MISSING
+        if not absent.any():
+            return np.asarray(self.classes[codes])
+        corrected = np.full(len(codes), None, dtype=object)
+        corrected[~absent] = self.classes[codes[~absent]]
+        return corrected
+
+    def save(self, directory: str | PathLike[str], *, gallery: int = 1000) -> Path:
+        """Write what the program writes: ``suspects.csv``, ``labels-suggested.csv``, ``summary.json``, and ``audit.html``, a page on which
+        people review the suspects. Returns the page.
+
+        Parameters
+        ----------
+        directory
+            Where to write; made if it is not there. Files of an earlier audit are replaced.
+        gallery
+            How many suspects the page shows.
+
+        Examples
+        --------
+        >>> found = tares.audit([0, 0, 1, 1], [[0.9, 0.1], [0.8, 0.2], [0.1, 0.9], [0.95, 0.05]], method="argmax")
+        >>> found.save(getfixture("tmp_path")).name
+        'audit.html'
+        """
+        if gallery < 0:
+            raise ValueError(f"gallery must be at least 0, got {gallery}")
+        index = self._labels.index
+        ids = [] if index is None else [str(name) for name in index]
+        self._found.save(fspath(directory), self._labels.codes, names(self.classes), ids, list(self._labels.notes), gallery)
+        return Path(directory) / "audit.html"
 
     def to_pandas(self) -> Any:
         """The suspects as a pandas frame."""
@@ -193,4 +410,9 @@ class Audit:
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<p><b>Note:</b> {escape(text)}</p>" for text in self.warnings)
-        return f"<p>{escape(self._summary())}</p>{notes}{self.suspects._repr_html_()}"
+        return f"<p><b>{escape(self._summary())}</b></p>{notes}{self.suspects._repr_html_()}{self._per_class_html()}"
+
+    def _per_class_html(self) -> str:
+        if len(self.classes) > 50:
+            return ""
+        return f"<details><summary>per class</summary>{self.per_class._repr_html_(most=50)}</details>"

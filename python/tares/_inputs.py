@@ -37,15 +37,15 @@ def as_array(values: Any, what: str) -> npt.NDArray[Any]:
     """Any array-like as a NumPy array, without a copy where that is possible."""
     if isinstance(values, np.ndarray):
         return values
-    if _module(values) == "torch":
+    if module_of(values) == "torch":
         values = values.detach().cpu()
         # NumPy has no bfloat16.
         return np.asarray(values.float() if "bfloat16" in str(values.dtype) else values)
-    if _module(values) == "pyarrow":
+    if module_of(values) == "pyarrow":
         return _of_arrow(values)
-    if _module(values) == "polars":
+    if module_of(values) == "polars":
         return np.asarray(values.to_numpy())
-    if _module(values) == "pandas" and hasattr(values, "to_numpy"):
+    if module_of(values) == "pandas" and hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())
     try:
         return np.asarray(values)
@@ -59,7 +59,7 @@ def read_labels(labels: Any, classes: npt.NDArray[Any] | int | None, what: str =
     ``classes`` is what the classes are called, in order, or how many there are. Integers are numbers of classes unless the classes are
     called otherwise; names are looked up, or sorted if the classes have no names yet.
     """
-    index = _index(labels)
+    index = index_of(labels)
     values = as_array(labels, what)
     if values.ndim != 1:
         raise ValueError(f"{what} must be one-dimensional, got {_shape(values)}")
@@ -70,14 +70,23 @@ def read_labels(labels: Any, classes: npt.NDArray[Any] | int | None, what: str =
         codes = _codes(values, what)
         count = classes if classes is not None else (int(codes.max()) + 1 if len(codes) else 0)
         return Labels(codes, np.arange(count), index)
-    found, codes = np.unique(values, return_inverse=True)
+    found, places = np.unique(values, return_inverse=True)
     if classes is not None and len(found) != classes:
         raise ValueError(
             f"{what} that are names must name all {classes} columns of probs, got {len(found)} names: "
             "say with classes=[...] which column is which"
         )
     note = f"the labels are names: the columns of probs are taken to be the classes in sorted order: {_list(found)}"
-    return Labels(codes.astype(np.uint32), found, index, (note,) if classes is not None else ())
+    return Labels(places.astype(np.uint32), found, index, (note,) if classes is not None else ())
+
+
+def read_classes(labels: Any, what: str = "y") -> tuple[Labels, npt.NDArray[Any]]:
+    """Labels whose classes are those that occur, sorted, whatever they count from; and the labels as an array."""
+    values = as_array(labels, what)
+    if values.ndim != 1:
+        raise ValueError(f"{what} must be one-dimensional, got {_shape(values)}")
+    found, codes = np.unique(_whole(values, what), return_inverse=True)
+    return Labels(codes.astype(np.uint32), found, index_of(labels)), values
 
 
 def read_probs(probs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
@@ -113,7 +122,8 @@ def match_columns(
     return read_labels(labels, probs.shape[1]), probs
 
 
-def _module(value: Any) -> str:
+def module_of(value: Any) -> str:
+    """The package that a value's type comes from."""
     return type(value).__module__.partition(".")[0]
 
 
@@ -139,18 +149,18 @@ def _of_arrow(values: Any) -> npt.NDArray[Any]:
 
 
 def _columns(probs: Any) -> npt.NDArray[Any] | None:
-    if _module(probs) == "pandas" and hasattr(probs, "columns"):
+    if module_of(probs) == "pandas" and hasattr(probs, "columns"):
         return np.asarray(probs.columns)
-    if _module(probs) == "polars" and hasattr(probs, "columns"):
+    if module_of(probs) == "polars" and hasattr(probs, "columns"):
         return np.asarray(probs.columns)
-    if _module(probs) == "pyarrow" and hasattr(probs, "column_names"):
+    if module_of(probs) == "pyarrow" and hasattr(probs, "column_names"):
         return np.asarray(probs.column_names)
     return None
 
 
-def _index(labels: Any) -> Any | None:
+def index_of(labels: Any) -> Any | None:
     """The index of a pandas object; ``None`` for the default one, which only counts."""
-    if _module(labels) != "pandas" or not hasattr(labels, "index"):
+    if module_of(labels) != "pandas" or not hasattr(labels, "index"):
         return None
     index = labels.index
     if type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1:

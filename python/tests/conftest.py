@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +34,14 @@ def make_noisy(rows: int, classes: int, rate: float = 0.2, seed: int = 0) -> Noi
     wrong = draw.random(rows) < rate
     labels[wrong] = (labels[wrong] + draw.integers(1, classes, wrong.sum())) % classes
     return Noisy(labels, truth, probs)
+
+
+def program() -> str:
+    """The program `tares`, which `python/test` builds: some tests hold the package to its bits."""
+    built = Path(__file__).parents[2] / "target" / "release" / "tares"
+    found = os.environ.get("TARES_PROGRAM") or (str(built) if built.is_file() else shutil.which("tares"))
+    assert found, "build the program first: cargo build --release --workspace --bin tares"
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -45,6 +45,7 @@ pub fn labels<'a>(array: &'a PyReadonlyArray1<'_, Label>) -> PyResult<&'a [Label
     array.as_slice().map_err(scattered)
 }
 
-fn scattered(_: numpy::AsSliceError) -> PyErr {
+/// Refuses an array whose numbers do not lie side by side.
+pub fn scattered(_: numpy::AsSliceError) -> PyErr {
     PyTypeError::new_err("arrays must be C-contiguous here; numpy.ascontiguousarray makes one")
 }

@@ -1,18 +1,17 @@
-//! `audit` and `scores`: which labels are wrong, from labels and out-of-sample probabilities.
+//! `audit` and `scores`: which labels are wrong, from labels and out-of-sample probabilities. `found.rs` is what they return.
 
-use crate::array::{Probs, Rows, labels};
-use crate::call::{refused, run};
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1, ToPyArray};
+use crate::array::{Probs, Rows, labels, scattered};
+use crate::call::{failed, refused, run};
+use crate::found::ArrayAudit;
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
+use tares_cli::audit::files::{AgainstTruth, NeighbourSummary, RowNames};
+use tares_cli::audit::findings::Findings;
+use tares_cli::audit::from_features::{chosen_rows, from_chosen};
+use tares_cli::ui::failure::Outcome;
 use tares_core::Label;
-use tares_core::audit::{Audited, Evidence, Score, Suspect, audit_ranked};
-use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatrix};
-
-/// What an audit found, as columns.
-#[pyclass(frozen, module = "tares._tares")]
-pub struct ArrayAudit {
-    audited: Audited,
-}
+use tares_core::audit::{Audited, Score, audit_ranked};
+use tares_core::estimate::{ConfidentJoint, Detector, Normalised, Overview, Probabilities, ProbabilityMatrix};
 
 /// Calls `$body` with `$probs` bound to the rows of either width, normalised or not.
 macro_rules! with_probs {
@@ -38,8 +37,11 @@ macro_rules! with_probs {
     };
 }
 
-/// Audits labels: `given` are numbers of the columns of `probs`.
+/// Audits labels: `given` are numbers of the columns of `probs`. `truth` measures how good the audit is; `features` add a second estimate
+/// of the noise rate.
 #[pyfunction]
+#[pyo3(signature = (given, probs, method, score, normalise, truth=None, features=None))]
+#[allow(clippy::too_many_arguments)]
 pub fn audit(
     py: Python<'_>,
     given: PyReadonlyArray1<'_, Label>,
@@ -47,13 +49,49 @@ pub fn audit(
     method: &str,
     score: &str,
     normalise: bool,
+    truth: Option<PyReadonlyArray1<'_, Label>>,
+    features: Option<PyReadonlyArray2<'_, f32>>,
 ) -> PyResult<ArrayAudit> {
     let (detector, score) = parse(method, score)?;
     let (given, rows) = (labels(&given)?, probs.rows()?);
-    let audited = run(py, || {
-        with_probs!(rows, normalise, |probs| audit_ranked(&probs, given, detector, score).map_err(refused))
-    })?;
-    Ok(ArrayAudit { audited })
+    let truth = truth.as_ref().map(labels).transpose()?;
+    let width = features.as_ref().map_or(0, |features| features.as_array().ncols());
+    let features = features.as_ref().map(|features| features.as_slice().map_err(scattered)).transpose()?;
+    run(py, || {
+        let (audited, against_truth) = with_probs!(rows, normalise, |probs| {
+            let audited = audit_ranked(&probs, given, detector, score).map_err(refused)?;
+            let against = truth.map(|truth| against(&audited, &probs, given, truth, detector, score));
+            (audited, against.transpose().map_err(failed)?)
+        });
+        let classes = audited.per_class.len();
+        let neighbours = features.map(|features| neighbours(features, width, given, classes));
+        Ok(ArrayAudit {
+            neighbours: neighbours.transpose().map_err(failed)?,
+            against_truth,
+            ..ArrayAudit::new(audited, detector, "an array in memory".to_owned())
+        })
+    })
+}
+
+/// How good the audit is.
+pub fn against<P: Probabilities>(
+    audited: &Audited,
+    probs: &P,
+    given: &[Label],
+    truth: &[Label],
+    detector: Detector,
+    score: Score,
+) -> Outcome<AgainstTruth> {
+    let names = RowNames { data: None, listed: &[], ids: &[], classes: probs.classes() };
+    let mut findings = Findings::of(audited, names, detector, String::new());
+    findings.compare(given, truth, audited.scores(probs, given, score)?)?;
+    findings.summary.against_truth.ok_or_else(|| tares_core::Error::empty("the truth").into())
+}
+
+fn neighbours(features: &[f32], width: usize, given: &[Label], classes: usize) -> Outcome<NeighbourSummary> {
+    let chosen = chosen_rows(given.len());
+    let values = chosen.iter().flat_map(|&row| &features[row * width..(row + 1) * width]).copied().collect();
+    from_chosen(values, width, chosen.iter().map(|&row| given[row]).collect(), classes)
 }
 
 /// The quality of every label, from 0 (certainly wrong) to 1.
@@ -71,106 +109,28 @@ pub fn scores<'py>(
     Ok(PyArray1::from_vec(py, scores))
 }
 
+/// The rows that confident learning flags, ascending, as cleanlab's default filter: without the model of the default method.
+#[pyfunction]
+pub fn confident_rows<'py>(
+    py: Python<'py>,
+    given: PyReadonlyArray1<'py, Label>,
+    probs: Probs<'py>,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let (given, rows) = (labels(&given)?, probs.rows()?);
+    let found = run(py, || with_probs!(rows, false, |probs| confident(&probs, given).map_err(refused)))?;
+    Ok(PyArray1::from_iter(py, found.into_iter().map(|row| row as i64)))
+}
+
+fn confident<P: Probabilities>(probs: &P, given: &[Label]) -> tares_core::Result<Vec<usize>> {
+    let overview = Overview::of(probs, given)?;
+    ConfidentJoint::of(probs, given, &overview)?.suspects(probs, given, &overview)
+}
+
 fn every_score<P: Probabilities>(probs: &P, given: &[Label], score: Score) -> tares_core::Result<Vec<f64>> {
     audit_ranked(probs, given, Detector::Posterior, score)?.scores(probs, given, score)
 }
 
-fn parse(method: &str, score: &str) -> PyResult<(Detector, Score)> {
+/// The method and the score by name.
+pub fn parse(method: &str, score: &str) -> PyResult<(Detector, Score)> {
     Ok((method.parse().map_err(refused)?, score.parse().map_err(refused)?))
-}
-
-impl ArrayAudit {
-    fn column<'py, T: numpy::Element>(&self, py: Python<'py>, of: impl Fn(&Suspect) -> T) -> Bound<'py, PyArray1<T>> {
-        PyArray1::from_iter(py, self.audited.suspects.iter().map(of))
-    }
-}
-
-#[pymethods]
-impl ArrayAudit {
-    /// N.
-    #[getter]
-    fn rows(&self) -> usize {
-        self.audited.overview.rows
-    }
-
-    /// The rows of the suspects, worst first.
-    fn row<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.column(py, |suspect| suspect.index as i64)
-    }
-
-    /// Their labels, as numbers of columns.
-    fn given<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.column(py, |suspect| i64::from(suspect.given))
-    }
-
-    /// What they should be, as numbers of columns.
-    fn suggested<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.column(py, |suspect| i64::from(suspect.suggested))
-    }
-
-    /// How good their labels are: 0 is certainly wrong.
-    fn score<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.column(py, |suspect| suspect.score)
-    }
-
-    /// The probabilities of the given label.
-    fn p_given<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.column(py, |suspect| probability(suspect).0)
-    }
-
-    /// The probabilities of the suggested label.
-    fn p_suggested<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.column(py, |suspect| probability(suspect).1)
-    }
-
-    /// Why each is a suspect, in words with the names of the classes.
-    fn reasons(&self, names: Vec<String>) -> Vec<String> {
-        let name = |class: Label| names.get(class as usize).cloned().unwrap_or_else(|| class.to_string());
-        self.audited.suspects.iter().map(|suspect| suspect.reason(name)).collect()
-    }
-
-    /// The share of wrong labels, and its interval.
-    #[getter]
-    fn noise_rate(&self) -> (f64, (f64, f64)) {
-        (self.audited.estimate.rate, self.audited.estimate.interval)
-    }
-
-    /// K × K, `[true][given]`.
-    fn transition<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        Ok(PyArray2::from_vec2(py, &self.audited.estimate.transition.to_dense())?)
-    }
-
-    /// Per class: rows, suspects among them, rows that should have it, mean probability of the given label (NaN without rows).
-    #[allow(clippy::type_complexity)]
-    fn per_class<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)
-    {
-        let classes = &self.audited.per_class;
-        let counts = |of: fn(&tares_core::audit::ClassQuality) -> usize| {
-            classes.iter().map(|class| of(class) as i64).collect::<Vec<i64>>().to_pyarray(py)
-        };
-        let confidence: Vec<f64> = classes.iter().map(|class| class.self_confidence.unwrap_or(f64::NAN)).collect();
-        (
-            counts(|class| class.rows),
-            counts(|class| class.suspects),
-            counts(|class| class.missing),
-            confidence.to_pyarray(py),
-        )
-    }
-
-    /// What should be known before rate and suspects are trusted.
-    fn cautions(&self, names: Vec<String>) -> Vec<String> {
-        let name = |class: usize| names.get(class).cloned().unwrap_or_else(|| class.to_string());
-        self.audited.cautions().iter().map(|caution| caution.sentence(name)).collect()
-    }
-}
-
-fn probability(suspect: &Suspect) -> (f64, f64) {
-    match suspect.evidence {
-        Evidence::Probabilities { given, suggested } => (given, suggested),
-        // An audit of probabilities has no other evidence.
-        Evidence::Training { .. } => (f64::NAN, f64::NAN),
-    }
 }

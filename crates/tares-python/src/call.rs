@@ -1,11 +1,25 @@
 //! How a call from Python runs: without the interpreter lock, on threads of this process, and no panic gets out.
+//!
+//! [`run`] is for what takes a moment, [`run_here`] for microseconds, [`run_watched`] for training: it tells how far it is and stops at
+//! Ctrl-C.
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tares_cli::ui::failure::{Failure, Outcome};
+use tares_cli::ui::interrupt;
+
+/// How often Python is asked whether somebody pressed Ctrl-C.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How far a long call is: what it does, steps done, all steps.
+pub type Told = (String, u64, u64);
 
 /// Runs `work` on the workers of this process while other Python threads go on.
 ///
@@ -23,6 +37,70 @@ pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Send) -
 /// As [`run`].
 pub fn run_here<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(bug(&*panic)))
+}
+
+/// Runs `work` on the workers of this process. Meanwhile this thread calls `progress` with what `work` tells, and stops `work` at Ctrl-C
+/// or if `progress` raises.
+///
+/// # Errors
+/// Those of `work` as `ValueError`; `KeyboardInterrupt`; what `progress` raised; a panic becomes a `RuntimeError`.
+pub fn run_watched<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&(dyn Fn(Told) + Sync)) -> Outcome<T> + Send,
+) -> PyResult<T> {
+    let workers = workers(py)?;
+    let flag = Arc::new(AtomicBool::new(false));
+    let (send, receive) = channel::<Told>();
+    let receive = Mutex::new(receive);
+    let mut stopped: Option<PyErr> = None;
+    let outcome = std::thread::scope(|scope| {
+        let asked = flag.clone();
+        let thread = scope.spawn(move || {
+            // Nobody listens any more only when the call is over.
+            let tell = |told: Told| drop(send.send(told));
+            catch_unwind(AssertUnwindSafe(|| workers.install(|| interrupt::asked_by(asked, || work(&tell)))))
+        });
+        let hear = || receive.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(LOOK);
+        loop {
+            let heard = match py.detach(hear) {
+                Ok(told) => progress.map_or(Ok(()), |progress| progress.call1(told).map(drop)),
+                Err(RecvTimeoutError::Timeout) => Ok(()),
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            if let (None, Err(error)) = (&stopped, heard.and_then(|()| py.check_signals())) {
+                flag.store(true, Ordering::SeqCst);
+                stopped = Some(error);
+            }
+        }
+        py.detach(|| thread.join())
+    });
+    match (stopped, outcome) {
+        (Some(error), _) => Err(error),
+        (None, Ok(Ok(done))) => done.map_err(failed),
+        (None, Ok(Err(panic)) | Err(panic)) => Err(bug(&*panic)),
+    }
+}
+
+/// What the program would print, as a `ValueError`. Its way out speaks of options of the program and is left out.
+pub fn failed(failure: Failure) -> PyErr {
+    match failure {
+        Failure::Message { text, .. } => PyValueError::new_err(text),
+        Failure::Interrupted { .. } => PyKeyboardInterrupt::new_err("interrupted"),
+    }
+}
+
+/// A file that could not be written.
+pub fn unwritten(failure: Failure) -> PyErr {
+    match failure {
+        Failure::Message { text, .. } => PyOSError::new_err(text),
+        interrupted => failed(interrupted),
+    }
+}
+
+/// What `tares-data` refuses, as a `ValueError`.
+pub fn unread(error: tares_data::DataError) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }
 
 /// The words of the core as a `ValueError`.

@@ -1,8 +1,9 @@
 //! The compiled part of the Python package `tares` (module `tares._tares`): NumPy arrays in, NumPy arrays out.
 //!
-//! 1. [`mod@array`]: what comes in, without a copy.
+//! 1. [`mod@array`]: what comes in, without a copy; [`table`]: columns and pictures.
 //! 2. [`call`]: how every call runs: without the interpreter lock, on the threads of this process, no panic gets out.
-//! 3. [`audit`], [`confident`], [`noise`], [`metric`]: one file per thing that Python can ask for.
+//! 3. [`audit`] and [`judged`] (with [`found`], what they return), [`classifier`], [`noise`], [`metric`], [`curriculum`]: one file per thing
+//!    that Python can ask for.
 //!
 //! The faces that people see (pandas, polars, lists, names of classes) are Python: `python/tares/`.
 #![cfg(feature = "extension")]
@@ -10,7 +11,13 @@
 mod array;
 mod audit;
 mod call;
+mod classifier;
 mod curriculum;
+mod found;
+mod judged;
+mod metric;
+mod noise;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -18,9 +25,23 @@ use pyo3::prelude::*;
 #[pymodule]
 fn _tares(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add_class::<audit::ArrayAudit>()?;
+    module.add_class::<found::ArrayAudit>()?;
     module.add_function(wrap_pyfunction!(audit::audit, module)?)?;
     module.add_function(wrap_pyfunction!(audit::scores, module)?)?;
+    module.add_function(wrap_pyfunction!(judged::audit_rows, module)?)?;
+    module.add_class::<classifier::FittedModel>()?;
+    module.add_function(wrap_pyfunction!(classifier::fit, module)?)?;
+    module.add_function(wrap_pyfunction!(classifier::predict, module)?)?;
+    module.add_function(wrap_pyfunction!(audit::confident_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(noise::corrupt, module)?)?;
+    module.add_function(wrap_pyfunction!(metric::accuracy, module)?)?;
+    module.add_function(wrap_pyfunction!(metric::balanced_accuracy, module)?)?;
+    module.add_function(wrap_pyfunction!(metric::confusion, module)?)?;
+    module.add_function(wrap_pyfunction!(metric::retrieval, module)?)?;
+    module.add_function(wrap_pyfunction!(metric::auroc, module)?)?;
+    module.add_function(wrap_pyfunction!(metric::average_precision, module)?)?;
+    module.add_function(wrap_pyfunction!(metric::calibration_error, module)?)?;
+    module.add_function(wrap_pyfunction!(metric::mean_std, module)?)?;
     module.add_class::<curriculum::HostLoss>()?;
     module.add_class::<curriculum::HostStep>()?;
     module.add_function(wrap_pyfunction!(curriculum::from_margins, module)?)?;

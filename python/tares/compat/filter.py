@@ -100,7 +100,7 @@ def _by_the_core(given: Ints, probs: Floats) -> Mask | None:
     if probs.dtype not in (np.float32, np.float64) or probs.shape[1] < 2:
         return None
     try:
-        found = _tares.audit(given.astype(np.uint32), np.ascontiguousarray(probs), "confident", "self-confidence", False).row()
+        found = _tares.confident_rows(given.astype(np.uint32), np.ascontiguousarray(probs))
     except ValueError:
         return None
     mask = np.zeros(len(given), dtype=np.bool_)

@@ -11,8 +11,8 @@
 
 try:
     import torch as _torch  # noqa: F401
-except ModuleNotFoundError as error:
-    if error.name != "torch":
+except ModuleNotFoundError as _error:
+    if _error.name != "torch":
         raise
     raise ModuleNotFoundError("tares.torch needs PyTorch: pip install 'tares[torch]'", name="torch") from None
 

@@ -48,7 +48,8 @@ class EarlyLearningRegulariser(nn.Module):
             raise ValueError(f"weight of elr must be at least 0, got {weight}")
         if rows < 1 or classes < 2:
             raise ValueError(f"elr needs at least 1 row and 2 classes, got {rows} rows and {classes} classes")
-        self.beta, self.weight = float(beta), float(weight)
+        self.beta: float = float(beta)
+        self.weight: float = float(weight)
         self.register_buffer("targets", torch.zeros(rows, classes))
 
     def forward(self, logits: Tensor, index: Tensor) -> Tensor:

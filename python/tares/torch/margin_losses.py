@@ -93,8 +93,8 @@ class TruncatedHingeLoss(MarginLoss):
         super().__init__(reduction)
         if not (cap >= 1 and math.isfinite(cap)):
             raise ValueError(f"cap of truncated-hinge must be a finite number >= 1, got {cap}")
-        self.cap = float(cap)
-        self.name = f"truncated-hinge:{written(cap)}"
+        self.cap: float = float(cap)
+        self.name: str = f"truncated-hinge:{written(cap)}"
 
     def of_margin(self, margins: Tensor) -> Tensor:
         """``min(max(0, 1 - u), cap)``."""
@@ -142,8 +142,8 @@ class WeightedHingeLoss(SampleLoss):
         super().__init__(reduction)
         if not 0 <= beta <= 1:
             raise ValueError(f"beta of weighted must be in [0, 1], got {beta}")
-        self.beta = float(beta)
-        self.name = f"weighted:{written(beta)}"
+        self.beta: float = float(beta)
+        self.name: str = f"weighted:{written(beta)}"
 
     def per_sample(self, logits: Tensor, targets: Tensor) -> Tensor:
         """``beta S + (1 - beta) H``."""
@@ -169,7 +169,7 @@ class SoftHingeLoss(WeightedHingeLoss):
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__(1.0, reduction)
-        self.name = "soft-hinge"
+        self.name: str = "soft-hinge"
 
 
 def capped(losses: Tensor, cap: float) -> Tensor:

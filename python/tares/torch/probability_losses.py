@@ -38,8 +38,8 @@ class GCELoss(SampleLoss):
         super().__init__(reduction)
         if not 0 < q <= 1:
             raise ValueError(f"q of gce must be in (0, 1], got {q}")
-        self.q = float(q)
-        self.name = f"gce:{written(q)}"
+        self.q: float = float(q)
+        self.name: str = f"gce:{written(q)}"
 
     def per_sample(self, logits: Tensor, targets: Tensor) -> Tensor:
         """``(1 - p_y^q) / q``."""
@@ -55,8 +55,9 @@ class TruncatedGCELoss(SampleLoss):
             raise ValueError(f"q of truncated-gce must be in (0, 1], got {q}")
         if not 0 < k < 1:
             raise ValueError(f"k of truncated-gce must be in (0, 1), got {k}")
-        self.q, self.k = float(q), float(k)
-        self.name = f"truncated-gce:{written(q)}:{written(k)}"
+        self.q: float = float(q)
+        self.k: float = float(k)
+        self.name: str = f"truncated-gce:{written(q)}:{written(k)}"
 
     def per_sample(self, logits: Tensor, targets: Tensor) -> Tensor:
         """``(1 - max(p_y, k)^q) / q``."""
@@ -85,8 +86,9 @@ class SymmetricCELoss(SampleLoss):
         for what, weight in (("alpha", alpha), ("beta", beta)):
             if not (weight >= 0 and math.isfinite(weight)):
                 raise ValueError(f"{what} of symmetric-ce must be a number >= 0, got {weight}")
-        self.alpha, self.beta = float(alpha), float(beta)
-        self.name = f"symmetric-ce:{written(alpha)}:{written(beta)}"
+        self.alpha: float = float(alpha)
+        self.beta: float = float(beta)
+        self.name: str = f"symmetric-ce:{written(alpha)}:{written(beta)}"
 
     def per_sample(self, logits: Tensor, targets: Tensor) -> Tensor:
         """``alpha CE + beta RCE``."""

@@ -1,0 +1,110 @@
+//! Columns and arrays from Python as rows of the program.
+
+use crate::array::{labels, scattered};
+use crate::call::unread;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray4, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tares_core::{Dataset, Features, Label, Shape};
+use tares_data::Reading;
+use tares_data::memory::{InMemory, new_table};
+use tares_data::table::{Column, Values};
+
+/// The code of a label or a text that is missing.
+pub const MISSING: u32 = u32::MAX;
+
+/// The cells of one column.
+#[derive(FromPyObject)]
+pub enum Cells<'py> {
+    /// Numbers, NaN where there is none.
+    Numbers(PyReadonlyArray1<'py, f64>),
+    /// A code per row, [`MISSING`] where there is no text, and what the codes stand for.
+    Texts(PyReadonlyArray1<'py, u32>, Vec<String>),
+}
+
+/// Rows as Python has them.
+#[derive(FromPyObject)]
+pub enum PyRows<'py> {
+    /// Columns with names.
+    Table(Vec<(String, Cells<'py>)>),
+    /// What a network made of each row.
+    Features(PyReadonlyArray2<'py, f32>),
+    /// Pictures of bytes, `[row][channel][height][width]`.
+    Bytes(PyReadonlyArray4<'py, u8>),
+    /// Pictures of floats.
+    Floats(PyReadonlyArray4<'py, f32>),
+}
+
+impl PyRows<'_> {
+    /// Training rows. `given` has [`MISSING`] where a row of a table has no label.
+    ///
+    /// # Errors
+    /// What the rows hold does not fit.
+    pub fn read(
+        &self,
+        given: &PyReadonlyArray1<'_, Label>,
+        classes: Vec<String>,
+        ids: Option<Vec<String>>,
+        texts: &[String],
+    ) -> PyResult<InMemory> {
+        let given = labels(given)?;
+        match self.array()? {
+            None => {
+                let given: Vec<Option<Label>> =
+                    given.iter().map(|&label| (label != MISSING).then_some(label)).collect();
+                InMemory::table(self.columns()?, &given, classes, ids, texts).map_err(unread)
+            }
+            Some((features, shape)) => InMemory::array(features, shape, given.to_vec(), classes).map_err(unread),
+        }
+    }
+
+    /// Rows to predict, read as the training rows were.
+    ///
+    /// # Errors
+    /// Rows of another kind or shape; a column that is not there.
+    pub fn new_rows(&self, rows: usize, reading: &Reading) -> PyResult<Dataset> {
+        match self.array()? {
+            None => new_table(self.columns()?, rows, reading).map_err(unread),
+            Some((features, shape)) => {
+                let made = InMemory::array(features, shape, vec![0; rows], reading.class_names.clone());
+                Ok(made.map_err(unread)?.train)
+            }
+        }
+    }
+
+    fn array(&self) -> PyResult<Option<(Features, Shape)>> {
+        let image = |shape: &[usize]| Shape::Image { channels: shape[1], height: shape[2], width: shape[3] };
+        Ok(match self {
+            Self::Table(_) => None,
+            Self::Features(values) => {
+                let width = values.as_array().ncols();
+                Some((values.as_slice().map_err(scattered)?.to_vec().into(), Shape::Flat(width)))
+            }
+            Self::Bytes(values) => {
+                Some((values.as_slice().map_err(scattered)?.to_vec().into(), image(values.shape())))
+            }
+            Self::Floats(values) => {
+                Some((values.as_slice().map_err(scattered)?.to_vec().into(), image(values.shape())))
+            }
+        })
+    }
+
+    fn columns(&self) -> PyResult<Vec<Column>> {
+        let Self::Table(columns) = self else { return Ok(Vec::new()) };
+        let column = |(name, cells): &(String, Cells<'_>)| {
+            let values = match cells {
+                Cells::Numbers(numbers) => Values::Numbers(numbers.as_slice().map_err(scattered)?.to_vec()),
+                Cells::Texts(codes, levels) => {
+                    let codes = codes.as_slice().map_err(scattered)?.to_vec();
+                    let known = |&code: &u32| code == MISSING || (code as usize) < levels.len();
+                    if !codes.iter().all(known) {
+                        return Err(PyValueError::new_err(format!("column \"{name}\": a code without a text")));
+                    }
+                    Values::Text { codes, levels: levels.clone() }
+                }
+            };
+            Ok(Column::new(name.clone(), values))
+        };
+        columns.iter().map(column).collect()
+    }
+}

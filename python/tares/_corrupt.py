@@ -1,0 +1,62 @@
+"""`corrupt`: wrong labels on purpose, to see what a method can stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tares import _tares
+from tares._inputs import as_array, read_labels
+
+
+def corrupt(
+    labels: Any, noise: str | npt.ArrayLike, *, seed: int = 1, classes: Sequence[Any] | int | None = None, features: Any = None
+) -> npt.NDArray[Any]:
+    """The labels with noise in them: the same bits as ``tares corrupt --noise NOISE --seed SEED``.
+
+    Parameters
+    ----------
+    labels
+        Integers or names, in anything that :func:`tares.audit` takes.
+    noise
+        ``"symmetric:0.5"`` (one of the other classes), ``"pair:0.35"`` (the next class), ``"uniform-all:0.4"`` (redrawn from all classes),
+        ``"exact:0.2"``, ``"exact-per-class:0.2"`` (exactly this share), ``"instance:0.3"`` (depends on ``features``), ``"none"``; or a
+        matrix classes x classes, ``[true, given]``, whose rows sum to 1.
+    seed
+        The same seed gives the same labels.
+    classes
+        What the classes are called, or how many there are. By default those that occur, sorted, or 0 to the largest integer.
+    features
+        Rows x features, for ``"instance"``.
+
+    Returns
+    -------
+    numpy.ndarray
+        A label for every row.
+
+    Examples
+    --------
+    >>> tares.corrupt(["cat", "dog", "cow", "dog", "cat"], "pair:0.5", seed=3)
+    array(['cow', 'cat', 'cow', 'dog', 'cow'], dtype='<U3')
+    >>> bool((tares.corrupt(np.zeros(100, int), "exact:0.2", classes=3) != 0).sum() == 20)
+    True
+    """
+    known = classes if classes is None or isinstance(classes, int) else as_array(classes, "classes")
+    given = read_labels(labels, known)
+    if len(given.classes) < 2:
+        raise ValueError(f"labels must have at least 2 classes, got {len(given.classes)}: say with classes=... which there are")
+    matrix = None if isinstance(noise, str) else np.ascontiguousarray(noise, dtype=np.float64)
+    if matrix is not None and matrix.shape != (len(given.classes),) * 2:
+        raise ValueError(f"noise must be a matrix of {len(given.classes)} x {len(given.classes)} classes, got shape {matrix.shape}")
+    values = None
+    if features is not None:
+        values = np.ascontiguousarray(as_array(features, "features"), dtype=np.float32)
+        if values.ndim != 2 or len(values) != len(given.codes):
+            raise ValueError(f"features must have a row for each of the {len(given.codes)} labels, got shape {values.shape}")
+    elif isinstance(noise, str) and noise.strip().startswith("instance"):
+        raise ValueError('noise "instance" depends on the rows: say with features=... what they look like')
+    codes = _tares.corrupt(given.codes, len(given.classes), noise if isinstance(noise, str) else "matrix", seed, matrix, values)
+    return np.asarray(given.classes[codes])

@@ -1,0 +1,171 @@
+"""Audits of data alone, and what `save` writes: the same as the program."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import tares
+from conftest import Noisy, program
+
+SPECIES = np.array(["iris", "rose", "tulip"])
+
+
+def flowers(rows: int = 300, seed: int = 0) -> tuple[pd.DataFrame, npt.NDArray[Any]]:
+    """A table with numbers, a category and gaps; a tenth of its labels are wrong."""
+    draw = np.random.default_rng(seed)
+    truth = draw.integers(0, 3, rows)
+    length = 2.0 * truth + draw.normal(scale=0.5, size=rows)
+    width = -1.0 * truth + draw.normal(scale=0.5, size=rows)
+    length[draw.random(rows) < 0.05] = np.nan
+    colour = np.array(["blue", "red", "yellow"])[np.where(draw.random(rows) < 0.8, truth, draw.integers(0, 3, rows))].astype(object)
+    colour[draw.random(rows) < 0.05] = None
+    labels = SPECIES[truth]
+    wrong = draw.random(rows) < 0.1
+    labels[wrong] = SPECIES[(truth[wrong] + 1) % 3]
+    frame = pd.DataFrame({"length": length.round(3), "width": width.round(3), "colour": colour, "species": labels})
+    return frame, SPECIES[truth]
+
+
+def test_a_frame_is_judged_by_the_programs_own_judges() -> None:
+    frame, truth = flowers()
+    found = tares.audit(frame, label="species", truth=truth)
+    assert found.against_truth is not None
+    assert (found.against_truth.f1 or 0) > 0.8 and found.against_truth.wrong == (frame["species"] != truth).sum()
+    assert found.judges is not None and found.judges["judge"].tolist() == ["linear", "trees"]
+    assert found.judges["weight"].sum() == pytest.approx(1)
+    assert found.probs is not None and found.probs.shape == (300, 3) and np.allclose(found.probs.sum(axis=1), 1)
+    assert (found.corrected == truth).mean() > (frame["species"] == truth).mean() + 0.05
+
+
+@pytest.mark.parametrize("make", [pl.from_pandas, pa.Table.from_pandas, lambda frame: frame.to_dict("list"), lambda f: f.astype({"colour": "category"})])
+def test_every_kind_of_frame_gives_the_same_audit(make: Any) -> None:
+    frame, _ = flowers()
+    expected = tares.audit(frame, label="species")
+    found = tares.audit(make(frame), label="species")
+    assert np.array_equal(found.suspects["row"], expected.suspects["row"])
+    assert np.array_equal(found.suspects["score"], expected.suspects["score"])
+
+
+def test_rows_without_a_label_are_not_judged_but_get_a_suggestion() -> None:
+    frame, truth = flowers()
+    frame.loc[[3, 50, 299], "species"] = None
+    found = tares.audit(frame, label="species")
+    assert found.unlabelled["row"].tolist() == [3, 50, 299]
+    assert (found.unlabelled["suggested"] == truth[[3, 50, 299]]).sum() >= 2
+    assert not set(found.suspects["row"]) & {3, 50, 299}
+    assert found.suspects["given"][0] == frame["species"][found.suspects["row"][0]]
+    assert found.corrected.tolist()[3] == found.unlabelled["suggested"][0]
+    assert any("3 rows have no label" in text for text in found.warnings)
+    assert found.probs is not None and np.isnan(found.probs[3]).all()
+
+
+def test_embeddings_of_any_model_will_do() -> None:
+    draw = np.random.default_rng(1)
+    truth = draw.integers(0, 4, 400)
+    embeddings = draw.normal(size=(4, 16))[truth] * 2 + draw.normal(size=(400, 16))
+    labels = tares.corrupt(truth, "symmetric:0.2", seed=2)
+    found = tares.audit(labels, features=embeddings.astype(np.float32), truth=truth)
+    assert found.against_truth is not None and (found.against_truth.f1 or 0) > 0.9
+    assert abs(found.noise_rate - (labels != truth).mean()) < 0.05
+
+
+def test_features_beside_probabilities_add_a_second_estimate(noisy: Noisy) -> None:
+    spots = np.eye(5)[noisy.truth] + np.random.default_rng(0).normal(scale=0.05, size=(len(noisy.truth), 5))
+    found = tares.audit(noisy.labels, noisy.probs, features=spots, truth=noisy.truth)
+    rate, (low, high) = found.neighbours_rate or (0.0, (0.0, 0.0))
+    assert low <= rate <= high and abs(rate - 0.2) < 0.05
+    assert found.against_truth is not None and found.against_truth.precision is not None and found.against_truth.precision > 0.9
+    assert tares.audit(noisy.labels, noisy.probs).neighbours_rate is None
+
+
+def test_the_same_seed_gives_the_same_bits() -> None:
+    frame, _ = flowers()
+    a, b = (tares.audit(frame, label="species", seed=5) for _ in range(2))
+    assert np.array_equal(a.probs, b.probs) and a.noise_rate == b.noise_rate  # type: ignore[arg-type]
+
+
+def test_texts_are_read_by_their_words() -> None:
+    draw = np.random.default_rng(3)
+    words = {"spam": ["win money now", "cheap pills offer", "click this prize"], "ham": ["see you at lunch", "the report is done", "call your mother"]}
+    labels = np.array(["spam", "ham"] * 60)
+    texts = [f"{draw.choice(words[label])} {draw.choice(words[label])} number {place}" for place, label in enumerate(labels)]
+    labels[4] = "ham"
+    found = tares.audit({"message": texts, "label": labels}, label="label", text=["message"])
+    assert 4 in found.suspects["row"][:3]
+    assert found.judges is not None and "bayes" in found.judges["judge"]
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_save_writes_what_the_program_writes(noisy: Noisy, tmp_path: Path) -> None:
+    np.save(tmp_path / "y.npy", noisy.labels)
+    np.save(tmp_path / "p.npy", noisy.probs)
+    np.save(tmp_path / "t.npy", noisy.truth)
+    command = [program(), "audit", "--labels", "y.npy", "--probs", "p.npy", "--truth", "t.npy", "--out", "theirs", "--exit-zero"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    page = tares.audit(noisy.labels, noisy.probs, truth=noisy.truth).save(tmp_path / "ours")
+    assert page == tmp_path / "ours" / "audit.html"
+    ours, theirs = _files(tmp_path / "ours"), _files(tmp_path / "theirs")
+    assert ours.keys() == theirs.keys()
+    assert ours["suspects.csv"] == theirs["suspects.csv"] and ours["labels-suggested.csv"] == theirs["labels-suggested.csv"]
+    own, their = json.loads(ours["summary.json"]), json.loads(theirs["summary.json"])
+    # The only thing that may differ: where the probabilities came from.
+    assert (own.pop("probabilities"), their.pop("probabilities")) == ("an array in memory", "p.npy")
+    assert own == their
+    assert ours["audit.html"].replace(b"an array in memory", b"p.npy") == theirs["audit.html"]
+
+
+def test_an_audit_of_a_frame_is_the_programs_audit_of_its_file(tmp_path: Path) -> None:
+    frame, _ = flowers()
+    frame.to_csv(tmp_path / "flowers.csv", index=False)
+    command = [program(), "audit", "flowers.csv", "--label", "species", "--out", "theirs", "--exit-zero"]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    tares.audit(frame, label="species").save(tmp_path / "ours")
+    ours, theirs = _files(tmp_path / "ours"), _files(tmp_path / "theirs")
+    assert ours["suspects.csv"] == theirs["suspects.csv"]
+    assert ours["labels-suggested.csv"] == theirs["labels-suggested.csv"]
+    assert json.loads(ours["summary.json"]) == json.loads(theirs["summary.json"])
+
+
+def test_saved_files_name_rows_by_their_index_and_show_their_values(tmp_path: Path) -> None:
+    frame, _ = flowers()
+    frame.index = pd.Index([f"plant <{place}>" for place in range(len(frame))])
+    found = tares.audit(frame, label="species")
+    page = found.save(tmp_path / "audit", gallery=5)
+    rows = list(csv.DictReader((tmp_path / "audit" / "suspects.csv").open()))
+    assert rows[0]["id"] == found.suspects["id"][0]
+    text = page.read_text()
+    assert "plant \\u003c" in text and "length" in text
+    labels = pd.Series(frame["species"])
+    probs = pd.DataFrame(found.probs, columns=SPECIES)
+    tares.audit(labels, probs).save(tmp_path / "again")
+    assert next(csv.DictReader((tmp_path / "again" / "suspects.csv").open()))["id"].startswith("plant <")
+
+
+def test_a_place_that_cannot_be_written_is_an_os_error(noisy: Noisy, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OSError, match="file"):
+        tares.audit(noisy.labels, noisy.probs).save(tmp_path / "file" / "audit")
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_notebooks_show_suspects_and_classes_escaped() -> None:
+    labels = np.array(["<b>", "x"] * 50)
+    probs = np.tile([[0.9, 0.1], [0.1, 0.9]], (50, 1))
+    labels[0] = "x"
+    html = tares.audit(labels, probs, classes=["<b>", "x"])._repr_html_()
+    assert "&lt;b&gt;" in html and "<b>x" not in html and "per class" in html and "1 of 100 labels are suspects" in html

@@ -1,0 +1,138 @@
+"""What is wrong, what is allowed, what came, where: as an exception, and nothing crashes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tares
+
+GOOD = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
+Y = [0, 1, 0]
+
+
+def _with(row: int, column: int, value: float) -> Any:
+    probs = GOOD.copy()
+    probs[row, column] = value
+    return probs
+
+
+BAD: dict[str, tuple[Any, Any, type[Exception], str]] = {
+    "too few labels": ([0, 1], GOOD, ValueError, r"3|2"),
+    "too many labels": ([0, 1, 0, 1], GOOD, ValueError, r"4"),
+    "no rows": ([], np.empty((0, 2)), ValueError, r"."),
+    "no classes": ([0, 0, 0], np.empty((3, 0)), ValueError, r"class|column|label"),
+    "one class": ([0, 0, 0], np.ones((3, 1)), ValueError, r"2|class"),
+    "a single number": (0, GOOD, ValueError, r"one-dimensional.*single value"),
+    "probabilities that are a number": (Y, 0.5, ValueError, r"two-dimensional.*single value"),
+    "probabilities of one dimension": (Y, [0.5, 0.5, 0.5], ValueError, r"two-dimensional"),
+    "labels of two dimensions": ([[0], [1], [0]], GOOD, ValueError, r"one-dimensional.*3 x 1"),
+    "NaN": (Y, _with(1, 0, np.nan), ValueError, r"row 1"),
+    "infinity": (Y, _with(2, 1, np.inf), ValueError, r"row 2"),
+    "negative": (Y, _with(1, 0, -0.2), ValueError, r"row 1"),
+    "above one": (Y, _with(0, 0, 1.9), ValueError, r"row 0"),
+    "sum is not one": (Y, _with(2, 1, 0.1), ValueError, r"sum.*row 2"),
+    "label outside": ([0, 2, 0], GOOD, ValueError, r"2.*row 1|row 1"),
+    "negative label": ([0, -1, 0], GOOD, ValueError, r"got -1 at row 1"),
+    "half a label": ([0, 0.5, 0], GOOD, ValueError, r"got 0.5 at row 1"),
+    "missing label": ([0, None, 0], GOOD, ValueError, r"missing.*None at row 1"),
+    "NaN label": ([0, np.nan, 0], GOOD, ValueError, r"nan at row 1"),
+    "pandas NA": (pd.Series([0, pd.NA, 0], dtype="Int64"), GOOD, ValueError, r"row 1"),
+    "mixed labels": (np.array([0, "a", 0], dtype=object), GOOD, TypeError, r"all integers or all strings.*str at row 1"),
+    "labels that are lists": (np.array([[0], [1, 2], [0]], dtype=object), GOOD, TypeError, r"list at row 0"),
+    "dates": (np.array(["2020-01-01"] * 3, dtype="datetime64[D]"), GOOD, TypeError, r"integers or strings"),
+    "complex labels": (np.array([0j, 1, 0]), GOOD, TypeError, r"integers or strings"),
+    "complex probabilities": (Y, GOOD.astype(complex), TypeError, r"must be numbers"),
+    "text probabilities": (Y, GOOD.astype(str), TypeError, r"must be numbers"),
+    "object probabilities": (Y, np.array([[object(), 1]] * 3), TypeError, r"must be numbers"),
+    "ragged probabilities": (Y, [[0.5, 0.5], [1.0], [0.5, 0.5]], ValueError, r"."),
+    "ragged labels": ([[0], [1, 2], [0]], GOOD, ValueError, r"different lengths"),
+    "too many names": (["a", "b", "c"], GOOD, ValueError, r"2 columns.*3 names.*classes="),
+    "huge label": ([0, 2**40, 0], GOOD, ValueError, r"row 1"),
+    "a dictionary": ({"a": 1}, GOOD, (ValueError, TypeError), r"."),  # type: ignore[dict-item]
+    "nothing": (None, GOOD, (ValueError, TypeError), r"."),  # type: ignore[dict-item]
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("call", [tares.audit, tares.scores])
+def test_bad_input_is_refused_with_words(name: str, call: Any) -> None:
+    labels, probs, kind, words = BAD[name]
+    with pytest.raises(kind, match=words):
+        call(labels, probs)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "posteriour"}, "did you mean posterior"),
+        ({"score": "margin"}, "score.*margin"),
+        ({"classes": ["a"]}, "classes must name the 2 columns"),
+        ({"classes": ["a", "a"]}, "differ from each other"),
+        ({"classes": [3, 4]}, "labels must be one of 3, 4, got 0 at row 0"),
+        ({"truth": [0, 1]}, "truth must have a label for each of the 3 rows, got 2"),
+        ({"truth": [0, 1, 5]}, "5"),
+        ({"features": [[1.0], [2.0]]}, "features must have a row for each of the 3 labels, got 2"),
+        ({"features": [["a"], ["b"], ["c"]]}, "features must be numbers"),
+        ({"features": [[1.0], [np.nan], [2.0]]}, "finite|nan|NaN"),
+        ({"label": "y"}, "pass the labels themselves"),
+    ],
+)
+def test_bad_options_are_refused_with_words(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        tares.audit(Y, GOOD, **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "kind", "words"),
+    [
+        ((Y,), {}, ValueError, "probs .* or features .* must be given"),
+        ((pd.DataFrame({"a": [1.0, 2.0]}),), {}, ValueError, "label must name the column"),
+        ((pd.DataFrame({"a": [1.0, 2.0]}),), {"label": "b"}, ValueError, r"column of the frame \(a\), got 'b'"),
+        ((Y,), {"label": "b"}, TypeError, "must be a frame, got list"),
+        (({"y": [0, 1, 0]},), {"label": "y"}, ValueError, "at least one column"),
+        (({"y": [0, 1, 0], "x": [1.0, 2.0]},), {"label": "y"}, ValueError, "3 labels, got 2"),
+        (({"y": [0, 1, 0], "x": [1.0, np.inf, 2.0]},), {"label": "y"}, ValueError, 'column "x".*infinity.*row 1'),
+        (({"y": [0, 1, 0], "x": [[1], [2], [3]]},), {"label": "y"}, (ValueError, TypeError), "column 'x'"),
+        (({"y": [0, 0, 0], "x": [1.0, 2.0, 3.0]},), {"label": "y"}, ValueError, "class"),
+        ((Y,), {"features": np.zeros((2, 3))}, ValueError, "3 labels, got 2"),
+        ((Y,), {"features": np.zeros(3)}, ValueError, "rows x columns"),
+        ((Y * 20,), {"features": np.zeros((60, 2)), "judges": ["forest"]}, ValueError, "unknown judge 'forest'"),
+        ((Y * 20,), {"features": np.zeros((60, 2)), "folds": 1}, ValueError, "folds"),
+    ],
+)
+def test_bad_data_is_refused_with_words(arguments: Any, options: Any, kind: Any, words: str) -> None:
+    with pytest.raises(kind, match=words):
+        tares.audit(*arguments, **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "words"),
+    [
+        ((Y, "pear:0.3"), {}, "did you mean pair"),
+        ((Y, "pair:1.3"), {}, "noise rate must be in"),
+        ((Y, "pair:0.3"), {"classes": 1}, "."),
+        (([0, 0], "pair:0.3"), {}, "at least 2 classes"),
+        ((Y, [[0.5, 0.5]]), {}, "2 x 2 classes"),
+        ((Y, [[0.5, 0.6], [0, 1]]), {}, "sum|1"),
+        ((Y, "instance:0.3"), {}, "features"),
+        ((Y, "instance:0.3"), {"features": [[1.0]]}, "3 labels"),
+    ],
+)
+def test_bad_noise_is_refused_with_words(arguments: Any, options: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        tares.corrupt(*arguments, **options)
+
+
+def test_the_compiled_part_refuses_what_the_package_would_have_converted() -> None:
+    from tares import _tares
+
+    with pytest.raises(TypeError):
+        _tares.audit(np.zeros(3, dtype=np.int64), GOOD, "posterior", "posterior", False)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="C-contiguous"):
+        _tares.audit(np.zeros(2, dtype=np.uint32), np.asfortranarray(GOOD)[:2], "posterior", "posterior", False)
+    with pytest.raises(ValueError, match="damaged"):
+        _tares.predict("{}", b"", [("x", np.zeros(1))], 1)

@@ -1,0 +1,128 @@
+"""Whatever labels and probabilities come in: the same audit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import torch
+
+import tares
+from conftest import Noisy
+
+NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
+
+LABELS: dict[str, Any] = {
+    "list": lambda y: y.tolist(),
+    "int8": lambda y: y.astype(np.int8),
+    "uint32": lambda y: y.astype(np.uint32),
+    "whole floats": lambda y: y.astype(np.float64),
+    "objects": lambda y: y.astype(object),
+    "every second of a longer array": lambda y: np.repeat(y, 2)[::2],
+    "big endian": lambda y: y.astype(">i4"),
+    "pandas": lambda y: pd.Series(y),
+    "pandas Int64": lambda y: pd.Series(y, dtype="Int64"),
+    "pandas category": lambda y: pd.Series(pd.Categorical(y)),
+    "polars": lambda y: pl.Series(y),
+    "arrow": lambda y: pa.array(y),
+    "arrow chunks": lambda y: pa.chunked_array([y[:100], y[100:]]),
+    "torch": lambda y: torch.tensor(y),
+}
+
+PROBS: dict[str, Any] = {
+    "list": lambda p: p.tolist(),
+    "columns first": lambda p: np.asfortranarray(p),
+    "every second column": lambda p: np.repeat(p, 2, axis=1)[:, ::2],
+    "read only": lambda p: _frozen(p),
+    "big endian": lambda p: p.astype(">f8"),
+    "pandas": lambda p: pd.DataFrame(p),
+    "polars": lambda p: pl.DataFrame(p),
+    "arrow": lambda p: pa.table({str(k): p[:, k] for k in range(p.shape[1])}),
+    "torch": lambda p: torch.tensor(p),
+    "torch with gradient": lambda p: torch.tensor(p, requires_grad=True),
+}
+
+
+def _frozen(array: Any) -> Any:
+    copy = array.copy()
+    copy.setflags(write=False)
+    return copy
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_labels_of_any_kind(noisy: Noisy, kind: str) -> None:
+    expected = tares.audit(noisy.labels, noisy.probs)
+    found = tares.audit(LABELS[kind](noisy.labels), noisy.probs)
+    assert np.array_equal(found.suspects["row"], expected.suspects["row"])
+    assert np.array_equal(found.corrected, expected.corrected)
+
+
+@pytest.mark.parametrize("kind", PROBS)
+def test_probabilities_of_any_kind(noisy: Noisy, kind: str) -> None:
+    expected = tares.audit(noisy.labels, noisy.probs)
+    found = tares.audit(noisy.labels, PROBS[kind](noisy.probs))
+    assert np.array_equal(found.suspects["row"], expected.suspects["row"])
+
+
+@pytest.mark.parametrize("half", [np.float16, "bfloat16"])
+def test_half_precision_is_converted_once(noisy: Noisy, half: Any) -> None:
+    probs = torch.tensor(noisy.probs).bfloat16() if half == "bfloat16" else noisy.probs.astype(half)
+    found = tares.audit(noisy.labels, probs, normalise=True)
+    assert abs(found.noise_rate - tares.audit(noisy.labels, noisy.probs).noise_rate) < 0.02
+
+
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series, pa.array, lambda x: np.array(x, dtype=object)])
+def test_names_instead_of_numbers(noisy: Noisy, make: Any) -> None:
+    expected = tares.audit(noisy.labels, noisy.probs)
+    found = tares.audit(make(NAMES[noisy.labels].tolist()), noisy.probs, classes=NAMES)
+    assert np.array_equal(found.suspects["row"], expected.suspects["row"])
+    assert np.array_equal(found.suspects["given"], NAMES[expected.suspects["given"]])
+    assert np.array_equal(found.corrected, NAMES[expected.corrected])
+
+
+def test_columns_of_a_frame_may_stand_in_any_order(noisy: Noisy) -> None:
+    expected = tares.audit(noisy.labels, noisy.probs)
+    order = [3, 0, 4, 1, 2]
+    frame = pd.DataFrame(noisy.probs[:, order], columns=NAMES[order])
+    found = tares.audit(NAMES[noisy.labels], frame)
+    assert np.array_equal(found.suspects["suggested"], NAMES[expected.suspects["suggested"]])
+    assert not found.warnings
+
+
+def test_names_without_classes_are_sorted_and_that_is_said(noisy: Noisy) -> None:
+    found = tares.audit(NAMES[noisy.labels], noisy.probs)
+    assert "sorted order: ant, bee, cat, dog, eel" in " ".join(found.warnings)
+
+
+def test_a_pandas_index_is_kept(noisy: Noisy) -> None:
+    labels = pd.Series(noisy.labels, index=[f"row-{place}" for place in range(len(noisy.labels))])
+    found = tares.audit(labels, noisy.probs)
+    assert found.suspects["id"][0] == f"row-{found.suspects['row'][0]}"
+    assert found.to_pandas().index[0] == found.suspects["id"][0]
+
+
+def test_suspects_as_frames(noisy: Noisy) -> None:
+    found = tares.audit(NAMES[noisy.labels], noisy.probs, classes=NAMES)
+    pandas, polars, arrow = found.to_pandas(), found.to_polars(), found.to_arrow()
+    assert len(pandas) == len(polars) == arrow.num_rows == len(found) > 100
+    assert list(pandas.columns) == polars.columns == arrow.column_names == found.suspects.columns
+    assert pandas["given"].tolist() == polars["given"].to_list() == arrow["given"].to_pylist()
+    # Arrow's own interface: anything that reads it can read the suspects.
+    assert pa.table(found.suspects).num_rows == len(found)
+
+
+def test_no_copy_is_made_of_contiguous_floats() -> None:
+    import tracemalloc
+
+    rows, classes = 200_000, 20
+    probs = np.full((rows, classes), 0.05, dtype=np.float32)
+    labels = np.zeros(rows, dtype=np.uint32)
+    tracemalloc.start()
+    tares.audit(labels, probs)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < probs.nbytes / 4

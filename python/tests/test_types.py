@@ -1,0 +1,32 @@
+"""Types: mypy --strict on the package, its examples and its tests; pyright knows every public type."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("part", ["python/examples", "python/tests"])
+def test_mypy_is_content(part: str) -> None:
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "pyproject.toml", part]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_pyright_knows_the_type_of_every_public_name() -> None:
+    command = [sys.executable, "-m", "pyright", "--verifytypes", "tares", "--ignoreexternal", "--outputjson"]
+    done = subprocess.run(command, cwd=ROOT.parent, capture_output=True, text=True)
+    found = json.loads(done.stdout)["typeCompleteness"]
+    unknown = [
+        (symbol["name"], [text["message"] for text in symbol["diagnostics"]])
+        for symbol in found["symbols"]
+        if symbol["isExported"] and not symbol["isTypeKnown"]
+    ]
+    assert not unknown, unknown
+    assert found["completenessScore"] == 1.0
