@@ -32,7 +32,7 @@ def audit(
     features: Any = None,
     truth: Any = None,
     label: str | None = None,
-    classes: Sequence[Any] | None = None,
+    classes: Sequence[Any] | npt.NDArray[Any] | None = None,
     normalise: bool = False,
     judges: Sequence[str] | None = None,
     text: Sequence[str] = (),
@@ -127,7 +127,7 @@ def audit(
     return Audit(found, given)
 
 
-def _of_data(labels: Any, label: str | None, features: Any, classes: Sequence[Any] | None) -> tuple[Rows, Labels]:
+def _of_data(labels: Any, label: str | None, features: Any, classes: Sequence[Any] | npt.NDArray[Any] | None) -> tuple[Rows, Labels]:
     """The rows to judge, and their labels."""
     known = None if classes is None else as_array(classes, "classes")
     if label is None:
@@ -204,7 +204,7 @@ def scores(
     probs: Any,
     *,
     score: Score = "posterior",
-    classes: Sequence[Any] | None = None,
+    classes: Sequence[Any] | npt.NDArray[Any] | None = None,
     normalise: bool = False,
 ) -> npt.NDArray[np.float64]:
     """The quality of every label, from 0 (certainly wrong) to 1 (certainly right).

@@ -169,6 +169,13 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = read_rows(X)
         if len(rows) == 0:
             raise ValueError("X must have at least one row, got 0 sample(s)")
+        if isinstance(rows.content, list):
+            if reset:
+                self._columns, self._named = [name for name, _ in rows.content], is_frame(X)
+            elif not (self._named and is_frame(X)) and len(rows.content) == len(self._columns):
+                # Columns without names are those of training, in order.
+                cells = [cells for _, cells in rows.content]
+                return Rows(list(zip(self._columns, cells)), rows.count, rows.index)
         return rows
 
     def _settings(self) -> dict[str, Any]:

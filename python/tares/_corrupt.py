@@ -13,7 +13,7 @@ from tares._inputs import as_array, read_labels
 
 
 def corrupt(
-    labels: Any, noise: str | npt.ArrayLike, *, seed: int = 1, classes: Sequence[Any] | int | None = None, features: Any = None
+    labels: Any, noise: str | npt.ArrayLike, *, seed: int = 1, classes: Sequence[Any] | npt.NDArray[Any] | int | None = None, features: Any = None
 ) -> npt.NDArray[Any]:
     """The labels with noise in them: the same bits as ``tares corrupt --noise NOISE --seed SEED``.
 

@@ -36,7 +36,7 @@ class Rows:
 
 def is_frame(values: Any) -> bool:
     """Whether these are columns with names."""
-    if isinstance(values, Mapping):
+    if isinstance(values, Mapping) and not hasattr(values, "toarray"):
         return True
     return module_of(values) in ("pandas", "polars", "pyarrow") and (hasattr(values, "columns") or hasattr(values, "column_names"))
 

@@ -1,6 +1,6 @@
 """The compiled part. Arrays must be C-contiguous and of these types; :mod:`tares` takes anything else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ class ArrayAudit:
     ) -> str: ...
 
 _Cells = _Floats | tuple[_Codes, list[str]]
-_Rows = list[tuple[str, _Cells]] | npt.NDArray[Any]
+_Rows = Sequence[tuple[str, _Cells]] | npt.NDArray[Any]
 _Hear = Callable[[str, int, int], None]
 
 def audit(

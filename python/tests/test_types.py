@@ -1,4 +1,4 @@
-"""Types: mypy --strict on the package, its examples and its tests; pyright knows every public type."""
+"""Types: mypy --strict on the package and its examples; pyright knows every public type."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.mark.parametrize("part", ["python/examples", "python/tests"])
+@pytest.mark.parametrize("part", ["python/examples", "python/tares"])
 def test_mypy_is_content(part: str) -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "pyproject.toml", part]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

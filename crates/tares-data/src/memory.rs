@@ -7,7 +7,6 @@ use crate::error::{DataError, Result};
 use crate::reading::Reading;
 use crate::source::Format;
 use crate::table::index;
-use crate::table::rows::features_and_texts;
 use crate::table::rules::TableRules;
 use crate::table::{Column, RawTable, Values};
 use std::path::Path;
@@ -57,7 +56,7 @@ impl InMemory {
             notes.push(format!("{} rows have no label: they take no part in training or audit", rest.len()));
         }
         let given = labels.iter().map(|label| label.unwrap_or(0)).collect();
-        let all = features_and_texts(&table, &rules, given, &class_names, ids)?;
+        let all = rules.dataset(&table, given, &class_names, ids)?;
         let shape = Shape::Flat(rules.width());
         let part = |rows: &[usize]| match rows.len() == all.len() {
             true => Ok(all.clone()),
@@ -100,7 +99,7 @@ pub fn new_table(columns: Vec<Column>, rows: usize, reading: &Reading) -> Result
         let error = tares_core::Error::value("rows", "arrays like those of training", "a table");
         return Err(content(error));
     };
-    features_and_texts(&raw(columns, rows)?, rules, vec![0; rows], &reading.class_names, None)
+    rules.dataset(&raw(columns, rows)?, vec![0; rows], &reading.class_names, None)
 }
 
 fn raw(columns: Vec<Column>, rows: usize) -> Result<RawTable> {
@@ -111,7 +110,11 @@ fn raw(columns: Vec<Column>, rows: usize) -> Result<RawTable> {
         };
         let what = || format!("column \"{}\"", column.name);
         if cells != rows {
-            return Err(content(tares_core::Error::value(what(), format!("as long as the labels, {rows} rows"), cells)));
+            return Err(content(tares_core::Error::value(
+                what(),
+                format!("as long as the labels, {rows} rows"),
+                cells,
+            )));
         }
         if let Some(row) = infinite {
             let error = tares_core::Error::value(what(), "finite numbers, or missing", "infinity");
@@ -132,7 +135,10 @@ mod tests {
     fn columns() -> Vec<Column> {
         vec![
             Column::new("age", Values::Numbers(vec![1.0, f64::NAN, 3.0, 5.0])),
-            Column::new("town", Values::Text { codes: vec![0, 1, u32::MAX, 0], levels: vec!["Rome".into(), "Oslo".into()] }),
+            Column::new(
+                "town",
+                Values::Text { codes: vec![0, 1, u32::MAX, 0], levels: vec!["Rome".into(), "Oslo".into()] },
+            ),
         ]
     }
 

@@ -39,7 +39,7 @@ pub struct Settings {
 
 impl Settings {
     fn spec(&self) -> PyResult<Spec> {
-        let method: Method = self.method.parse().map_err(refused)?;
+        let method: Method = self.method.parse().map_err(|error: tares::Error| failed(error.into()))?;
         let network: Learner = self.network.parse().map_err(refused)?;
         let noise_rate: NoiseRate = self.noise_rate.parse().map_err(refused)?;
         if noise_rate == NoiseRate::Known {
@@ -47,8 +47,14 @@ impl Settings {
         }
         let optimiser = Optimiser::Adam(Adam { lr: self.learning_rate, ..Adam::default() });
         let schedule = Schedule::usual(&optimiser, self.epochs);
-        let plan =
-            Plan { epochs: self.epochs, batch: self.batch_size, seed: self.seed, optimiser, schedule, ..Plan::default() };
+        let plan = Plan {
+            epochs: self.epochs,
+            batch: self.batch_size,
+            seed: self.seed,
+            optimiser,
+            schedule,
+            ..Plan::default()
+        };
         Ok(Spec {
             version: VERSION,
             data: "memory".to_owned(),

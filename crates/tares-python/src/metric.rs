@@ -40,8 +40,7 @@ pub fn confusion<'py>(
 ) -> PyResult<Bound<'py, PyArray2<i64>>> {
     let (truth, predicted) = (labels(&truth)?, labels(&predicted)?);
     let counts = run(py, || Ok(Confusion::new(truth, predicted, classes).map_err(refused)?.counts))?;
-    let counts: Vec<Vec<i64>> =
-        counts.iter().map(|row| row.iter().map(|&count| count as i64).collect()).collect();
+    let counts: Vec<Vec<i64>> = counts.iter().map(|row| row.iter().map(|&count| count as i64).collect()).collect();
     Ok(PyArray2::from_vec2(py, &counts)?)
 }
 

@@ -15,7 +15,7 @@ pub const MISSING: u32 = u32::MAX;
 
 /// The cells of one column.
 #[derive(FromPyObject)]
-pub enum Cells<'py> {
+pub enum ColumnCells<'py> {
     /// Numbers, NaN where there is none.
     Numbers(PyReadonlyArray1<'py, f64>),
     /// A code per row, [`MISSING`] where there is no text, and what the codes stand for.
@@ -26,7 +26,7 @@ pub enum Cells<'py> {
 #[derive(FromPyObject)]
 pub enum PyRows<'py> {
     /// Columns with names.
-    Table(Vec<(String, Cells<'py>)>),
+    Table(Vec<(String, ColumnCells<'py>)>),
     /// What a network made of each row.
     Features(PyReadonlyArray2<'py, f32>),
     /// Pictures of bytes, `[row][channel][height][width]`.
@@ -80,9 +80,7 @@ impl PyRows<'_> {
                 let width = values.as_array().ncols();
                 Some((values.as_slice().map_err(scattered)?.to_vec().into(), Shape::Flat(width)))
             }
-            Self::Bytes(values) => {
-                Some((values.as_slice().map_err(scattered)?.to_vec().into(), image(values.shape())))
-            }
+            Self::Bytes(values) => Some((values.as_slice().map_err(scattered)?.to_vec().into(), image(values.shape()))),
             Self::Floats(values) => {
                 Some((values.as_slice().map_err(scattered)?.to_vec().into(), image(values.shape())))
             }
@@ -91,10 +89,10 @@ impl PyRows<'_> {
 
     fn columns(&self) -> PyResult<Vec<Column>> {
         let Self::Table(columns) = self else { return Ok(Vec::new()) };
-        let column = |(name, cells): &(String, Cells<'_>)| {
+        let column = |(name, cells): &(String, ColumnCells<'_>)| {
             let values = match cells {
-                Cells::Numbers(numbers) => Values::Numbers(numbers.as_slice().map_err(scattered)?.to_vec()),
-                Cells::Texts(codes, levels) => {
+                ColumnCells::Numbers(numbers) => Values::Numbers(numbers.as_slice().map_err(scattered)?.to_vec()),
+                ColumnCells::Texts(codes, levels) => {
                     let codes = codes.as_slice().map_err(scattered)?.to_vec();
                     let known = |&code: &u32| code == MISSING || (code as usize) < levels.len();
                     if !codes.iter().all(known) {

@@ -6,7 +6,7 @@ use super::rules::{ColumnRule, Rule, TableRules};
 use crate::error::{DataError, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tares_core::TextColumn;
+use tares_core::{Dataset, Label, Shape, TextColumn};
 
 impl TableRules {
     /// The features of all rows of a table. Columns are found by name; their order may differ from training.
@@ -30,6 +30,32 @@ impl TableRules {
             start += rule.width();
         }
         Ok(features)
+    }
+
+    /// All rows of a table as a data set: features, texts, labels, names of the rows.
+    ///
+    /// # Errors
+    /// A column of training is not there or holds another kind; labels outside the classes.
+    pub(crate) fn dataset(
+        &self,
+        table: &RawTable,
+        labels: Vec<Label>,
+        names: &[String],
+        ids: Option<Vec<String>>,
+    ) -> Result<Dataset> {
+        let (features, texts) = (self.features(table)?, self.texts(table)?);
+        let make = || {
+            let names = names.iter().cloned();
+            let data = match self.width() {
+                0 => Dataset::of_texts(texts, labels, names)?,
+                width => Dataset::new(features, Shape::Flat(width), labels, names)?.with_texts(texts)?,
+            };
+            match ids {
+                Some(ids) => data.with_ids(ids),
+                None => Ok(data),
+            }
+        };
+        make().map_err(|source| DataError::content(&table.path, source))
     }
 
     /// The texts of all rows of a table, column by column. A missing one is empty.

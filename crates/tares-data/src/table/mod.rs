@@ -3,7 +3,7 @@
 pub(crate) mod columns;
 mod features;
 mod fit;
-mod index;
+pub(crate) mod index;
 pub(crate) mod labels;
 mod notes;
 pub(crate) mod number;

@@ -15,7 +15,7 @@ use crate::table::labels::LabelColumn;
 use crate::table::rules::TableRules;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use tares_core::{Dataset, Label, Shape, stratified_split};
+use tares_core::{Dataset, Label, stratified_split};
 
 /// A table with its special columns taken out.
 pub(crate) struct TablePart {
@@ -208,7 +208,7 @@ impl TablePart {
     }
 
     fn dataset(&self, rules: &TableRules, labels: Vec<Label>, names: &[String]) -> Result<Dataset> {
-        features_and_texts(&self.table, rules, labels, names, self.ids.as_ref().map(|(_, ids)| ids.clone()))
+        rules.dataset(&self.table, labels, names, self.ids.as_ref().map(|(_, ids)| ids.clone()))
     }
 
     /// Takes label and id columns out of a table.
@@ -223,33 +223,6 @@ impl TablePart {
         };
         Ok(Self { table, label, ids, header: true, delimiter: None })
     }
-}
-
-/// The rows of a table as a data set.
-///
-/// # Errors
-/// A column of training is not there or holds another kind; labels outside the classes.
-pub(crate) fn features_and_texts(
-    table: &RawTable,
-    rules: &TableRules,
-    labels: Vec<Label>,
-    names: &[String],
-    ids: Option<Vec<String>>,
-) -> Result<Dataset> {
-    let features = rules.features(table)?;
-    let texts = rules.texts(table)?;
-    let make = || {
-        let names = names.iter().cloned();
-        let data = match rules.width() {
-            0 => Dataset::of_texts(texts, labels, names)?,
-            width => Dataset::new(features, Shape::Flat(width), labels, names)?.with_texts(texts)?,
-        };
-        match ids {
-            Some(ids) => data.with_ids(ids),
-            None => Ok(data),
-        }
-    };
-    make().map_err(|source| DataError::content(&table.path, source))
 }
 
 fn take_ids(table: &mut RawTable, id: String) -> Result<(String, Vec<String>)> {
