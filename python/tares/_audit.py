@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tares import _tares
-from tares._inputs import Labels, as_array, index_of as read_index, match_columns, names, read_labels, read_probs
+from tares._inputs import Labels, as_array, index_of as read_index, match_columns, names, read_classes, read_labels, read_probs
 from tares._progress import Bar
 from tares._rows import MISSING, Rows, columns_of, is_frame, read_rows
 from tares._table import Table
@@ -135,7 +135,7 @@ def _of_data(labels: Any, label: str | None, features: Any, classes: Sequence[An
             raise ValueError("label must name the column of the frame that holds the labels, got None")
         if features is None:
             raise ValueError("probs (a model's out-of-sample probabilities) or features (what the rows look like) must be given, got neither")
-        given = read_labels(labels, known)
+        given = read_classes(labels, "labels")[0] if known is None else read_labels(labels, known)
         rows = read_rows(features, "features", features=True)
     else:
         if not is_frame(labels):
@@ -162,8 +162,9 @@ def _labels_or_missing(column: Any, known: npt.NDArray[Any] | None, label: str) 
     elif values.dtype.kind == "O":
         absent = np.array([cell is None or cell != cell or type(cell).__name__ == "NAType" for cell in values.tolist()], dtype=np.bool_)
     else:
-        return read_labels(column, known, f"column {label!r}")
-    some = read_labels(values[~absent], known, f"column {label!r}")
+        absent = np.zeros(len(values), dtype=np.bool_)
+    what = f"column {label!r}"
+    some = read_classes(values[~absent], what)[0] if known is None else read_labels(values[~absent], known, what)
     codes = np.full(len(values), MISSING, dtype=np.uint32)
     codes[~absent] = some.codes
     return Labels(codes, some.classes, read_index(column), some.notes)
@@ -185,6 +186,9 @@ def _truth(truth: Any, given: Labels, rows: int) -> npt.NDArray[np.uint32] | Non
     codes = read_labels(truth, given.classes, "truth").codes
     if len(codes) != rows:
         raise ValueError(f"truth must have a label for each of the {rows} rows, got {len(codes)}")
+    if len(codes) and codes.max() >= len(given.classes):
+        row = int(np.argmax(codes >= len(given.classes)))
+        raise ValueError(f"truth must be in 0..{len(given.classes)}, got {codes[row]} at row {row}")
     return codes
 
 

@@ -33,7 +33,9 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``"panel"``, ``"trees"`` or ``"linear"`` (with the methods npcl and standard).
     noise_rate
         The share of wrong labels, for methods that must be told; ``"auto"`` estimates it from the data first.
-    epochs, batch_size, learning_rate
+    epochs
+        Passes over the rows. ``"auto"``: 60, or more if the rows are few, so that there are at least 2,000 steps.
+    batch_size, learning_rate
         How a network is trained (Adam, constant for 40 % of the epochs, then linear to 0).
     text
         Columns of a frame that are read by their words. Others are recognised. Only ``"panel"`` and ``"linear"`` read texts.
@@ -86,7 +88,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         network: str = "mlp",
         noise_rate: float | str = "auto",
         *,
-        epochs: int = 60,
+        epochs: int | str = "auto",
         batch_size: int = 128,
         learning_rate: float = 1e-3,
         text: Sequence[str] = (),
@@ -96,7 +98,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.method: str = method
         self.network: str = network
         self.noise_rate: float | str = noise_rate
-        self.epochs: int = epochs
+        self.epochs: int | str = epochs
         self.batch_size: int = batch_size
         self.learning_rate: float = learning_rate
         self.text: Sequence[str] = text
@@ -124,7 +126,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"y must have at least 2 classes, got only one class: {self.classes_[0]!r}")
         with TemporaryDirectory(prefix="tares-") as folds, Bar(self.progress) as hear:
             fitted = _tares.fit(
-                rows.content, codes.astype(np.uint32), names(self.classes_), [str(name) for name in self.text], self._settings(), folds, hear
+                rows.content, codes.astype(np.uint32), names(self.classes_), [str(name) for name in self.text], self._settings(len(rows)), folds, hear
             )
         self._model, self._weights = fitted.model(), fitted.weights()
         rate = fitted.rate
@@ -164,7 +166,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             kind = np.asarray(X).dtype.kind if not hasattr(X, "dtype") else np.dtype(X.dtype).kind
             if kind in "fiubc" or hasattr(X, "toarray"):
                 X = check_array(X, dtype="numeric", ensure_all_finite="allow-nan", allow_nd=True, estimator=self, input_name="X")
-        if hasattr(X, "shape") or not is_frame(X):
+        # Pictures have no number of features.
+        if (hasattr(X, "shape") or not is_frame(X)) and getattr(X, "ndim", 2) <= 2:
             validate_data(self, X, reset=reset, skip_check_array=True)
         rows = read_rows(X)
         if len(rows) == 0:
@@ -178,7 +181,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 return Rows(list(zip(self._columns, cells)), rows.count, rows.index)
         return rows
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self, rows: int) -> dict[str, Any]:
         rate = self.noise_rate
         if not isinstance(rate, (str, numbers.Real)):
             raise TypeError(f'noise_rate must be "auto" or a number in [0, 1), got {type(rate).__name__}')
@@ -189,14 +192,16 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             seed = int(seed.randint(2**31))
         elif not isinstance(seed, numbers.Integral) or seed < 0:
             raise ValueError(f"random_state must be a whole number from 0, a RandomState or None, got {seed!r}")
-        for name in ("epochs", "batch_size"):
-            if not isinstance(getattr(self, name), numbers.Integral) or getattr(self, name) < 1:
-                raise ValueError(f"{name} must be a whole number from 1, got {getattr(self, name)!r}")
+        if not isinstance(self.batch_size, numbers.Integral) or self.batch_size < 1:
+            raise ValueError(f"batch_size must be a whole number from 1, got {self.batch_size!r}")
+        epochs = max(60, -(-2000 // -(-rows // int(self.batch_size)))) if self.epochs == "auto" else self.epochs
+        if not isinstance(epochs, numbers.Integral) or epochs < 1:
+            raise ValueError(f'epochs must be a whole number from 1, or "auto", got {epochs!r}')
         return {
             "method": self.method,
             "network": self.network,
             "noise_rate": rate if isinstance(rate, str) else repr(float(rate)),
-            "epochs": int(self.epochs),
+            "epochs": int(epochs),
             "batch_size": int(self.batch_size),
             "learning_rate": float(self.learning_rate),
             "seed": int(seed),

@@ -40,7 +40,7 @@ def corrupt(
     Examples
     --------
     >>> tares.corrupt(["cat", "dog", "cow", "dog", "cat"], "pair:0.5", seed=3)
-    array(['cow', 'cat', 'cow', 'dog', 'cow'], dtype='<U3')
+    array(['cow', 'cat', 'cow', 'dog', 'cat'], dtype='<U3')
     >>> bool((tares.corrupt(np.zeros(100, int), "exact:0.2", classes=3) != 0).sum() == 20)
     True
     """

@@ -48,6 +48,9 @@ def as_array(values: Any, what: str) -> npt.NDArray[Any]:
     if module_of(values) == "pandas" and hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())
     try:
+        if isinstance(values, (list, tuple)) and any(isinstance(value, str) for value in values):
+            # NumPy would make texts of numbers and of missing values beside texts.
+            return np.array(values, dtype=object)
         return np.asarray(values)
     except ValueError as error:
         raise ValueError(f"{what} must be an array, got rows of different lengths") from error
@@ -86,7 +89,17 @@ def read_classes(labels: Any, what: str = "y") -> tuple[Labels, npt.NDArray[Any]
     if values.ndim != 1:
         raise ValueError(f"{what} must be one-dimensional, got {_shape(values)}")
     found, codes = np.unique(_whole(values, what), return_inverse=True)
+    if found.dtype.kind == "U":
+        # As the program: names that are whole numbers come first, by size.
+        order = np.array(sorted(range(len(found)), key=lambda place: _sort_key(str(found[place]))), dtype=np.int64)
+        found, codes = found[order], np.argsort(order)[codes]
     return Labels(codes.astype(np.uint32), found, index_of(labels)), values
+
+
+def _sort_key(name: str) -> tuple[bool, int, str]:
+    digits = name.lstrip("+-")
+    whole = digits.isascii() and digits.isdigit() and len(name) - len(digits) <= 1
+    return (not whole, int(name) if whole else 0, name)
 
 
 def read_probs(probs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:

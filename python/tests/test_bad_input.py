@@ -43,6 +43,8 @@ BAD: dict[str, tuple[Any, Any, type[Exception], str]] = {
     "pandas NA": (pd.Series([0, pd.NA, 0], dtype="Int64"), GOOD, ValueError, r"row 1"),
     "mixed labels": (np.array([0, "a", 0], dtype=object), GOOD, TypeError, r"all integers or all strings.*str at row 1"),
     "labels that are lists": (np.array([[0], [1, 2], [0]], dtype=object), GOOD, TypeError, r"list at row 0"),
+    "a list of names and numbers": ([0, "a", 0], GOOD, TypeError, r"all integers or all strings.*str at row 1"),
+    "a missing name": (["a", float("nan"), "b"], GOOD, ValueError, r"missing.*nan at row 1"),
     "dates": (np.array(["2020-01-01"] * 3, dtype="datetime64[D]"), GOOD, TypeError, r"integers or strings"),
     "complex labels": (np.array([0j, 1, 0]), GOOD, TypeError, r"integers or strings"),
     "complex probabilities": (Y, GOOD.astype(complex), TypeError, r"must be numbers"),

@@ -92,7 +92,7 @@ def test_it_trains_what_the_program_trains(tmp_path: Any) -> None:
 def test_frames_with_categories_and_missing_values(network: str) -> None:
     frame, truth = flowers()
     X = frame.drop(columns="species").astype({"colour": "category"})
-    model = tares.RobustClassifier(network=network, epochs=30, noise_rate=0.1).fit(X, frame["species"])
+    model = tares.RobustClassifier(network=network, noise_rate=0.1).fit(X, frame["species"])
     assert model.score(X, truth) > 0.87
     assert list(model.classes_) == ["iris", "rose", "tulip"] and list(model.feature_names_in_) == ["length", "width", "colour"]
     new = X.iloc[:4].copy()
@@ -135,7 +135,7 @@ def test_pictures_go_into_convolutional_networks() -> None:
     y = np.arange(200) % 2
     X = draw.integers(0, 80, size=(200, 1, 28, 28), dtype=np.uint8)
     X[y == 1, :, 5:15, 5:15] += 150
-    model = tares.RobustClassifier(network="lenet", noise_rate=0.1, epochs=3).fit(X, y)
+    model = tares.RobustClassifier(network="lenet", noise_rate=0.1, epochs=40, batch_size=32).fit(X, y)
     assert model.score(X, y) > 0.95
     assert np.array_equal(model.predict(X[:, 0]), model.predict(X)), "grey pictures need no channel"
     with pytest.raises(ValueError):

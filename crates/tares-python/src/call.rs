@@ -39,7 +39,7 @@ pub fn run_here<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(bug(&*panic)))
 }
 
-/// Runs `work` on the workers of this process. Meanwhile this thread calls `progress` with what `work` tells, and stops `work` at Ctrl-C
+/// Runs `work` on workers of its own. Meanwhile this thread calls `progress` with what `work` tells, and stops `work` at Ctrl-C
 /// or if `progress` raises.
 ///
 /// # Errors
@@ -49,7 +49,8 @@ pub fn run_watched<T: Send>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&(dyn Fn(Told) + Sync)) -> Outcome<T> + Send,
 ) -> PyResult<T> {
-    let workers = workers(py)?;
+    // Workers of its own: those of all calls might begin another training while they wait for a part of this one.
+    let workers = new_workers()?;
     let flag = Arc::new(AtomicBool::new(false));
     let (send, receive) = channel::<Told>();
     let receive = Mutex::new(receive);
@@ -125,12 +126,15 @@ fn workers(_: Python<'_>) -> PyResult<Arc<ThreadPool>> {
     {
         return Ok(pool.clone());
     }
-    let name = |worker| format!("tares {worker}");
-    let pool = ThreadPoolBuilder::new().thread_name(name).build();
-    let pool = Arc::new(pool.map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))?);
+    let pool = Arc::new(new_workers()?);
     // The parent's pool would wait for its threads when it is dropped, and they are not here.
     std::mem::forget(owned.replace((here, pool.clone())));
     Ok(pool)
+}
+
+fn new_workers() -> PyResult<ThreadPool> {
+    let pool = ThreadPoolBuilder::new().thread_name(|worker| format!("tares {worker}")).build();
+    pool.map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))
 }
 
 /// A panic is a mistake of ours: the message says so.

@@ -21,6 +21,10 @@ mod table;
 
 use pyo3::prelude::*;
 
+/// As in the program: training allocates many buffers of medium size. Python's own memory is not touched.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The module `tares._tares`.
 #[pymodule]
 fn _tares(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -164,7 +164,7 @@ class SoftHingeLoss(WeightedHingeLoss):
     --------
     >>> import torch
     >>> SoftHingeLoss(reduction="none")(torch.tensor([[0.0, 0.0, 0.25], [0.75, 0.0, 0.0]]), torch.tensor([0, 0]))
-    tensor([2.1888, 0.2500])
+    tensor([2.1891, 0.2500])
     """
 
     def __init__(self, reduction: str = "mean") -> None:

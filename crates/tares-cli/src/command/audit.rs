@@ -24,9 +24,9 @@ use crate::ui::terminal::{Screen, plain, work_bar};
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::Method;
+use tares_core::Label;
 use tares_core::audit::{Score, audit_ranked};
 use tares_core::estimate::{Detector, Estimate, Normalised, Probabilities, ProbabilityMatrix};
-use tares_core::Label;
 use tares_data::LoadOptions;
 use tares_data::probabilities::{Agreed, FileRows, ProbabilitySource, agree, in_classes, read_labels, read_truth};
 
