@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use tares::{Network, Plan};
 use tares_cli::audit::rows::AuditRows;
-use tares_cli::judges::name::JudgeName;
+use tares_cli::judges::name::{JudgeName, varied};
 use tares_cli::judges::panel::{COLUMN_FOLDS, Judges, JudgesProgress};
 use tares_core::Label;
 use tares_core::audit::audit_ranked;
@@ -62,7 +62,7 @@ pub fn audit_rows(
             folds: settings.folds.unwrap_or(COLUMN_FOLDS),
             network_folds: settings.folds.unwrap_or(NETWORK_FOLDS),
             method: "gce".parse()?,
-            plan: Plan { epochs: settings.epochs, seed: settings.seed, ..Plan::default() },
+            plan: Plan { epochs: settings.epochs, seed: settings.seed, augment: varied(data), ..Plan::default() },
             device: "cpu".to_owned(),
         };
         let judgement = judges.ask(data, &read.reading, &folds, &|step| tell_step(tell, &step))?;

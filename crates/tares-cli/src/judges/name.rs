@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
-use tares::Network;
+use tares::{Augment, Network};
 use tares_core::{Dataset, Error, Shape};
 use tares_judges::Judge;
 
@@ -82,6 +82,17 @@ impl FromStr for JudgeName {
                 Err(Error::unknown("judge", text.trim(), &known))
             }
         }
+    }
+}
+
+/// Photos are shifted and mirrored while networks learn to judge them: few of them would be learnt by heart otherwise. Drawings, digits and
+/// scans (one channel) often mean something else when mirrored.
+pub fn varied(data: &Dataset) -> Augment {
+    match data.shape() {
+        Shape::Image { channels: 3, height, width } if height.min(width) >= 24 => {
+            Augment { pad_crop: height.min(width) / 8, flip: true, ..Augment::default() }
+        }
+        _ => Augment::default(),
     }
 }
 

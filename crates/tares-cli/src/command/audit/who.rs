@@ -1,12 +1,12 @@
 //! Who judges: what was typed, or what suits the data.
 
 use super::Audit;
-use crate::judges::name::JudgeName;
+use crate::judges::name::{JudgeName, varied};
 use crate::judges::panel::{COLUMN_FOLDS, Judges};
 use crate::learner::Learner;
 use crate::ui::failure::{Failure, Outcome};
-use tares::{Augment, Network, Plan};
-use tares_core::{Dataset, Shape};
+use tares::{Network, Plan};
+use tares_core::Dataset;
 
 /// Number of folds for judges that are networks: fewer, because they take longer.
 const NETWORK_FOLDS: usize = 4;
@@ -47,16 +47,5 @@ impl Audit {
             plan,
             device: self.training.device().to_owned(),
         })
-    }
-}
-
-/// Photos are shifted and mirrored while networks learn to judge them: few of them would be learnt by heart otherwise. Drawings, digits and
-/// scans (one channel) often mean something else when mirrored.
-fn varied(data: &Dataset) -> Augment {
-    match data.shape() {
-        Shape::Image { channels: 3, height, width } if height.min(width) >= 24 => {
-            Augment { pad_crop: height.min(width) / 8, flip: true, ..Augment::default() }
-        }
-        _ => Augment::default(),
     }
 }
