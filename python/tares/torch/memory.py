@@ -85,8 +85,12 @@ class MemoryLoss(nn.Module):
             raise ValueError(f"labels must be a list of class numbers, got {tuple(labels.shape)} of {labels.dtype}")
         if classes < 2 or int(labels.min()) < 0 or int(labels.max()) >= classes:
             raise ValueError(f"labels must be in 0..{classes}, got {int(labels.min())} to {int(labels.max())}")
-        self.epochs, self.beta, self.sharpness, self.surest = int(epochs), float(beta), float(sharpness), float(surest)
-        self.burn_in, self.sharp_from = float(burn_in), float(sharp_from)
+        self.epochs: int = int(epochs)
+        self.beta: float = float(beta)
+        self.sharpness: float = float(sharpness)
+        self.surest: float = float(surest)
+        self.burn_in: float = float(burn_in)
+        self.sharp_from: float = float(sharp_from)
         self.register_buffer("labels", labels.detach().clone().long())
         self.register_buffer("memory", torch.zeros(labels.numel(), classes))
         #: T[true][given]; all NaN in the burn-in.
