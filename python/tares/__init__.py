@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tares import compat, metrics
 from tares._audit import AgainstTruth, Audit, audit, scores
 from tares._clean import Cleaned, clean
+from tares._consensus import Consensus, consensus
 from tares._corrupt import corrupt
 from tares._optional import needed
 from tares._table import Table
@@ -31,12 +32,14 @@ __all__ = [
     "AgainstTruth",
     "Audit",
     "Cleaned",
+    "Consensus",
     "RobustClassifier",
     "Table",
     "__version__",
     "audit",
     "clean",
     "compat",
+    "consensus",
     "corrupt",
     "metrics",
     "scores",

@@ -2,65 +2,15 @@
 //
 //   node tests/browser/audit.mjs AUDIT_DIR [CHROMIUM]
 //
-// AUDIT_DIR holds audit.html of an audit with at least four shown suspects. Speaks the DevTools protocol over a pipe: needs nothing but Node and Chromium.
-import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, existsSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+// AUDIT_DIR holds audit.html of an audit with at least four shown suspects.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { visit } from "./devtools.mjs";
 
 const [directory, chromium = "/usr/bin/chromium"] = process.argv.slice(2);
 if (!directory) { console.error("usage: audit.mjs AUDIT_DIR [CHROMIUM]"); process.exit(2); }
-const scratch = mkdtempSync(join(tmpdir(), "tares-browser-"));
-const browser = spawn(chromium, ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe",
-  `--user-data-dir=${scratch}/profile`, "about:blank"], { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
-const [, , , input, output] = browser.stdio;
-let buffer = "", next = 1;
-const waiting = new Map(), problems = [];
-output.on("data", (chunk) => {
-  buffer += chunk;
-  for (let end; (end = buffer.indexOf("\0")) >= 0; buffer = buffer.slice(end + 1)) {
-    const message = JSON.parse(buffer.slice(0, end));
-    if (message.id) { waiting.get(message.id)?.(message); waiting.delete(message.id); }
-    if (message.method === "Runtime.exceptionThrown") problems.push(message.params.exceptionDetails.text);
-    if (message.method === "Log.entryAdded" && message.params.entry.level === "error") problems.push(message.params.entry.text);
-  }
-});
-let session;
-const send = (method, params = {}) => new Promise((done, fail) => {
-  const id = next++;
-  waiting.set(id, (answer) => answer.error ? fail(new Error(`${method}: ${answer.error.message}`)) : done(answer.result));
-  input.write(JSON.stringify({ id, method, params, ...(session ? { sessionId: session } : {}) }) + "\0");
-});
-const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-const ask = async (expression) => {
-  const { result, exceptionDetails } = await send("Runtime.evaluate", { expression, returnByValue: true });
-  if (exceptionDetails) throw new Error(exceptionDetails.exception?.description || exceptionDetails.text);
-  return result.value;
-};
-const press = async (key, code = key) => {
-  const text = key.length === 1 ? { text: key } : {};
-  await send("Input.dispatchKeyEvent", { type: "keyDown", key, code, ...text });
-  await send("Input.dispatchKeyEvent", { type: "keyUp", key, code });
-};
-const go = async () => {
-  await ask("window.old = true");
-  await sleep(500); // the browser writes its storage a moment later
-  await send("Page.navigate", { url: "file://" + resolve(directory, "audit.html") });
-  for (let i = 0; i < 100; i++) {
-    if (await ask("!window.old && document.readyState === 'complete' && !!document.querySelector('#gallery')")) return;
-    await sleep(50);
-  }
-  throw new Error("the page did not load");
-};
-let failures = 0;
-const check = (what, holds) => { console.log(`${holds ? "ok  " : "FAIL"} ${what}`); if (!holds) failures++; };
-const decided = () => ask("+document.getElementById('progress').value");
-try {
-  const { targetInfos } = await send("Target.getTargets");
-  const target = targetInfos.find((t) => t.type === "page");
-  session = (await send("Target.attachToTarget", { targetId: target.targetId, flatten: true })).sessionId;
-  for (const domain of ["Page", "Runtime", "Log"]) await send(domain + ".enable");
+await visit(join(directory, "audit.html"), chromium, async ({ ask, press, go, check, download }) => {
+  const decided = () => ask("+document.getElementById('progress').value");
   // The page's data, with class numbers in place of names.
   const DATA = `(() => { const data = JSON.parse(document.getElementById('data').textContent); const number = (name) => data.classes.indexOf(name);
     return { ...data, suspects: data.suspects.map((s) => ({ ...s, given: number(s.given), suggested: number(s.suggested) })) }; })()`;
@@ -101,13 +51,9 @@ try {
   await go();
   check("decisions survive a reload", await decided() === 4);
 
-  await send("Browser.setDownloadBehavior", { behavior: "allow", downloadPath: scratch });
-  await ask("document.getElementById('export').click()");
-  const file = join(scratch, "labels-reviewed.csv");
-  for (let i = 0; i < 60 && !existsSync(file); i++) await sleep(50);
-  check("export downloads labels-reviewed.csv", existsSync(file));
-  if (existsSync(file)) {
-    await sleep(200);
+  const file = await download("export", "labels-reviewed.csv");
+  check("export downloads labels-reviewed.csv", file !== null);
+  if (file) {
     const lines = readFileSync(file, "utf8").trim().split("\n");
     const s = await ask(DATA);
     const expected = [["suggested", 0], ["given", 1]].map(([k, i]) => `${s.suspects[i].index}:${s.classes[s.suspects[i][k]]}`);
@@ -117,13 +63,4 @@ try {
       lines[0] === "index,id,given,label" && JSON.stringify(told) === JSON.stringify(expected));
     if (process.env.KEEP) { const { copyFileSync } = await import("node:fs"); copyFileSync(file, process.env.KEEP); }
   }
-  check("no script error, nothing refused by the page's policy: " + problems.join("; "), problems.length === 0);
-} catch (error) {
-  check(String(error), false);
-} finally {
-  const gone = new Promise((done) => browser.on("exit", done));
-  browser.kill();
-  await gone;
-  rmSync(scratch, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-}
-process.exit(failures ? 1 : 0);
+});

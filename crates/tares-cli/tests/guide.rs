@@ -100,6 +100,7 @@ fn words(line: &str) -> Vec<String> {
 fn furnish(place: &Path) {
     flowers(place, 300, ["iris", "rose", "tulip"]);
     messages(place, 300);
+    crowd(place, 300, ["iris", "rose", "tulip"]);
     std::fs::write(place.join("new.csv"), "colour,width,length\nred,3.0,1.0\nblue,1.0,5.0\n").unwrap();
     let files = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tares-backbone/tests/files");
     std::fs::copy(files.join("classifier.onnx"), place.join("model.onnx")).unwrap();
@@ -110,6 +111,19 @@ fn furnish(place: &Path) {
             std::fs::write(folder.join(format!("{number}.png")), stripes(class as u32, number)).unwrap();
         }
     }
+}
+
+/// Three people's answers to each row of `flowers.csv`: one is mostly right, one often, one guesses.
+fn crowd(place: &Path, rows: usize, classes: [&str; 3]) {
+    let mut draw = tares_core::stream(4, "crowd");
+    let mut text = String::from("item,who,answer\n");
+    for row in 0..rows {
+        for (who, right) in [("ann", 0.95), ("bob", 0.8), ("eve", 0.4)] {
+            let class = if draw.chance(right) { row % 3 } else { draw.below(3) };
+            text.push_str(&format!("{row},{who},{}\n", classes[class]));
+        }
+    }
+    std::fs::write(place.join("crowd.csv"), text).unwrap();
 }
 
 /// A 16 × 16 picture whose stripes tell its class: along, across, or diagonal.

@@ -4,6 +4,7 @@
 //! wrong and, in experiments, the `truth`. Texts stand beside the features or instead of them. Pictures are stored channel first: `[channels][height][width]`.
 //! A [`subset`](Dataset::subset) shares the features of its parent; only the list of rows is new.
 
+mod beliefs;
 mod features;
 mod texts;
 
@@ -101,6 +102,7 @@ pub struct Dataset {
     truth: Option<Arc<[Label]>>,
     foreign: Option<Arc<[bool]>>,
     ids: Option<Arc<[String]>>,
+    beliefs: Option<Arc<[f32]>>,
     texts: Arc<[TextColumn]>,
     class_names: Arc<[String]>,
 }
@@ -148,6 +150,7 @@ impl Dataset {
             truth: None,
             foreign: None,
             ids: None,
+            beliefs: None,
             texts: Arc::new([]),
             class_names,
         })
@@ -191,7 +194,7 @@ impl Dataset {
     pub fn relabel(mut self, given: Vec<Label>) -> Result<Self> {
         same_length("given labels", self.len(), given.len())?;
         check_labels("given label", &given, self.classes())?;
-        self.given = given.into();
+        (self.given, self.beliefs) = (given.into(), None);
         Ok(self)
     }
 
@@ -216,6 +219,10 @@ impl Dataset {
             truth: self.truth.as_ref().map(|truth| pick(truth, indices)),
             foreign: self.foreign.as_ref().map(|foreign| pick(foreign, indices)),
             ids: self.ids.as_ref().map(|ids| pick(ids, indices)),
+            beliefs: self.beliefs.as_ref().map(|beliefs| {
+                let of_row = |&index: &usize| &beliefs[index * self.classes()..][..self.classes()];
+                indices.iter().flat_map(of_row).copied().collect()
+            }),
             texts: self.texts.iter().map(|column| column.pick(indices)).collect(),
             class_names: self.class_names.clone(),
         })

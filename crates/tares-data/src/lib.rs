@@ -6,6 +6,7 @@
 //! Every reader treats its file as hostile: sizes in headers are checked against the bytes that are there before memory is
 //! taken, errors name file, place and reason, and nothing panics.
 
+pub mod crowd;
 mod error;
 mod format;
 #[doc(hidden)]

@@ -55,6 +55,10 @@ pub struct LoadOptions {
     pub human_file: Option<PathBuf>,
     /// A network that turns every picture into features, which become the rows; [`Loaded::shown`] keeps small pictures to show.
     pub describer: Option<SharedDescriber>,
+    /// Columns of a table that are left out, by name or as `#3`.
+    pub ignore: Vec<String>,
+    /// Names of the classes, for data whose own labels don't matter or that has none: every row then gets the first class.
+    pub classes: Option<Vec<String>>,
     /// Tables: subtract the mean and divide by the standard deviation (of the training rows).
     pub standardise: bool,
 }
@@ -78,6 +82,8 @@ impl Default for LoadOptions {
             human_labels: None,
             human_file: None,
             describer: None,
+            ignore: Vec::new(),
+            classes: None,
             standardise: true,
         }
     }
@@ -205,6 +211,7 @@ pub fn load(source: &str, options: &LoadOptions, progress: &mut dyn FnMut(ReadPr
     let Ok(source) = source.parse::<Source>();
     let (origin, builtin) = match &source {
         Source::Builtin(builtin) => (find_builtin(*builtin, options, progress)?, Some(*builtin)),
+        Source::Path(path) if options.classes.is_some() => (recognise::new_rows(path, options)?, None),
         Source::Path(path) => (recognise::recognise(path, options)?, None),
     };
     let mut loaded = if origin.is_table() {

@@ -12,6 +12,7 @@ mod array;
 mod audit;
 mod call;
 mod classifier;
+mod consensus;
 mod curriculum;
 mod found;
 mod judged;
@@ -46,6 +47,8 @@ fn _tares(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(metric::average_precision, module)?)?;
     module.add_function(wrap_pyfunction!(metric::calibration_error, module)?)?;
     module.add_function(wrap_pyfunction!(metric::mean_std, module)?)?;
+    module.add_class::<consensus::ArrayConsensus>()?;
+    module.add_function(wrap_pyfunction!(consensus::consensus, module)?)?;
     module.add_class::<curriculum::HostLoss>()?;
     module.add_class::<curriculum::HostStep>()?;
     module.add_function(wrap_pyfunction!(curriculum::from_margins, module)?)?;

@@ -14,14 +14,15 @@ use tares_data::write_relabelled;
 
 /// Put corrected labels into data
 ///
-/// Writes a copy of DATA, in its own format, with the labels of FILE: the export of audit.html, or any table with the
-/// columns `index` and `label`. Rows that are not in FILE keep their labels. Pictures go into the folders of their new
+/// Writes a copy of DATA, in its own format, with the labels of FILE: the export of audit.html, consensus.csv, or any table
+/// with the columns `index` and `label`. Rows that are not in FILE keep their labels. Pictures go into the folders of their new
 /// classes; a folder that this command wrote before is replaced as a whole.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tares apply-labels flowers.csv labels-reviewed.csv --label species --out corrected
   tares apply-labels photos/ labels-reviewed.csv --out photos-corrected
-  tares apply-labels flowers.csv audits/flowers/labels-suggested.csv --out corrected   all suggestions, without review")]
+  tares apply-labels flowers.csv audits/flowers/labels-suggested.csv --out corrected   all suggestions, without review
+  tares apply-labels flowers.csv consensus/crowd/consensus.csv --label species --out corrected  what tares consensus found")]
 pub struct ApplyLabels {
     /// The data that was audited: a path
     data: String,
@@ -95,6 +96,7 @@ fn read_changes(path: &Path, data: &Dataset) -> Outcome<HashMap<usize, Label>> {
         .or_else(|| position("suggested"))
         .ok_or_else(|| fail("no column 'label' or 'suggested'".to_owned()))?;
     let given_at = position("given");
+    let id_at = position("id").filter(|_| data.has_ids());
     // Our tables write names like `=cat` as `'=cat` (`guarded`), so accept both forms. Where the guarded form of one class is
     // the name of another, the name wins: it is inserted later.
     let names = || data.class_names().iter().zip(0..);
@@ -113,6 +115,14 @@ fn read_changes(path: &Path, data: &Dataset) -> Outcome<HashMap<usize, Label>> {
         let class = |name: &str| {
             classes.get(name).copied().ok_or_else(|| place(format!("'{name}' is not one of the classes of the data")))
         };
+        if let Some(at) = id_at {
+            let (told, real) = (cell(at), data.id(index));
+            // A table that knows no names has the number in their place.
+            if told != real && told != guarded(&real) && told != index.to_string() {
+                return Err(place(format!("row {index} is called '{real}', not '{told}'"))
+                    .way_out("this table was made for other data or another order of rows; tares consensus --data counts rows as the data has them"));
+            }
+        }
         if let Some(at) = given_at {
             let (told, real) = (class(cell(at))?, data.given()[index]);
             if told != real {

@@ -1,7 +1,7 @@
 //! `tares audit`: which labels are wrong, how many, and which labels would be right.
 
 mod idle;
-mod who;
+pub mod who;
 
 use super::Exit;
 use super::apply_labels;

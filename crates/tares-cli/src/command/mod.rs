@@ -3,16 +3,16 @@
 pub mod apply_labels;
 pub mod audit;
 pub mod compare;
-pub mod completions;
+pub mod consensus;
 pub mod corrupt;
 pub mod data;
 pub mod demo;
-pub mod man;
 pub mod methods;
 pub mod plan;
 pub mod predict;
 pub mod report;
 pub mod reproduce;
+pub mod shell;
 pub mod source;
 pub mod train;
 
@@ -58,6 +58,7 @@ enum Command {
     Demo(demo::Demo),
     Train(Box<train::Train>),
     Audit(Box<audit::Audit>),
+    Consensus(Box<consensus::ConsensusCommand>),
     ApplyLabels(apply_labels::ApplyLabels),
     Predict(predict::Predict),
     Corrupt(corrupt::Corrupt),
@@ -66,8 +67,8 @@ enum Command {
     Reproduce(reproduce::Reproduce),
     Data(data::Data),
     Methods(methods::ListMethods),
-    Completions(completions::Completions),
-    Man(man::Man),
+    Completions(shell::completions::Completions),
+    Man(shell::man::Man),
 }
 
 /// The exit code of a command that succeeded.
@@ -89,6 +90,7 @@ pub fn run(cli: Cli) -> Outcome<Exit> {
         Command::Demo(command) => command.run(&screen),
         Command::Train(command) => command.run(&screen),
         Command::Audit(command) => command.run(&screen),
+        Command::Consensus(command) => command.run(&screen),
         Command::ApplyLabels(command) => command.run(&screen),
         Command::Predict(command) => command.run(&screen),
         Command::Corrupt(command) => command.run(&screen),

@@ -4,6 +4,7 @@ use super::Exit;
 use super::plan::Training;
 use crate::backbone::described::{load_described, say_backbone};
 use crate::backbone::options::FeatureSource;
+use crate::consensus::soft::with_consensus;
 use crate::learner::learnt::PANEL_FILE;
 use crate::learner::{ColumnLearner, Learner};
 use crate::record::RunRecord;
@@ -36,6 +37,7 @@ use tares_data::Loaded;
   tares train digits --noise symmetric:0.5             an experiment on the built-in digits
   tares train flowers.csv --label species              a table; the rate of wrong labels is estimated
   tares train photos/ --noise-rate 0.2 --epochs 50     a folder of class folders
+  tares train flowers.csv --annotators crowd.csv       several people's labels: learn their soft consensus
   tares train --resume --out runs/photos               continue after Ctrl-C or a crash
   tares train --spec runs/photos/spec.toml --out again repeat a run exactly
 
@@ -61,14 +63,18 @@ pub struct Train {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Continue the unfinished run in --out
-    #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "noise_seed", "spec", "overwrite", "Training", "Load", "FeatureSource"])]
+    #[arg(long, requires = "out", conflicts_with_all = ["data", "method", "noise_rate", "noise", "noise_seed", "annotators", "spec", "overwrite", "Training", "Load", "FeatureSource"])]
     resume: bool,
     /// Delete an earlier run in --out first
     #[arg(long)]
     overwrite: bool,
     /// Take all settings from this file; training options on the command line override it
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise", "noise_seed", "Load", "FeatureSource"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["data", "method", "noise_rate", "noise", "noise_seed", "annotators", "Load", "FeatureSource"])]
     spec: Option<PathBuf>,
+    /// Learn the soft consensus of several people's labels: a table of answers (row, annotator, label), or a directory that
+    /// `tares consensus` wrote
+    #[arg(long, value_name = "FILE or DIR", conflicts_with = "noise")]
+    annotators: Option<String>,
     #[command(flatten)]
     training: Training,
     #[command(flatten)]
@@ -91,7 +97,12 @@ impl Train {
         self.refuse_idle_options()?;
         let mut spec = self.asked()?;
         spec.check()?;
-        let (loaded, backbone) = load_described(&spec.source(), &spec.options(), &spec.features(), screen)?;
+        let (mut loaded, backbone) = load_described(&spec.source(), &spec.options(), &spec.features(), screen)?;
+        if let Some(annotators) = spec.annotators() {
+            let (learnt, said) = with_consensus(loaded, &annotators)?;
+            screen.note(plain(&said));
+            loaded = learnt;
+        }
         if spec.features.is_none() {
             say_backbone(&loaded, screen);
         }
@@ -179,6 +190,7 @@ impl Train {
             method: self.method.clone().map_or_else(|| "npcl".parse(), Ok)?,
             load: self.reading.spec(),
             features: self.features.clone(),
+            annotators: self.annotators.clone(),
             plan: tares::Plan { epochs: 60, ..tares::Plan::default() },
         };
         // Features have any scale, and a network learns from numbers around 0.

@@ -140,7 +140,8 @@ impl Judges {
             return Ok(Vec::new());
         }
         let inputs = columns(data, reading)?;
-        let rows = Labelled::new(&inputs, data.given(), data.classes());
+        let sure = data.certainty();
+        let rows = Labelled { weights: sure.as_deref(), ..Labelled::new(&inputs, data.given(), data.classes()) };
         let interrupt = interrupt::flag();
         let caller = Caller { progress: &|_| {}, interrupt: &interrupt };
         let panel = Panel::fit(&rows, &judgement.scores, &self.options(), caller)?;
@@ -152,7 +153,8 @@ impl Judges {
     }
 
     fn ask_columns(&self, judge: Judge, data: &Dataset, matrix: &Matrix, caller: Caller<'_>) -> Outcome<JudgeAnswer> {
-        let rows = Labelled::new(matrix, data.given(), data.classes());
+        let sure = data.certainty();
+        let rows = Labelled { weights: sure.as_deref(), ..Labelled::new(matrix, data.given(), data.classes()) };
         Ok(ask(judge, &rows, &self.options(), caller)?)
     }
 

@@ -143,15 +143,18 @@ impl ColumnTraining<'_> {
         caller: Caller<'_>,
     ) -> Outcome<Panel> {
         let (given, classes) = (self.train.given(), self.train.classes());
+        let sure = self.train.certainty();
         if kept.iter().all(|&kept| kept) {
-            let rows = Labelled::new(inputs, given, classes);
+            let rows = Labelled { weights: sure.as_deref(), ..Labelled::new(inputs, given, classes) };
             return Ok(Panel::fit(&rows, &judgement.scores, &options, caller)?);
         }
         let rows: Vec<usize> = (0..kept.len()).filter(|&row| kept[row]).collect();
         let labels: Vec<Label> = rows.iter().map(|&row| given[row]).collect();
         let inputs = inputs.select(&rows);
+        let weights = sure.map(|sure| rows.iter().map(|&row| sure[row]).collect::<Vec<f64>>());
+        let kept = Labelled { weights: weights.as_deref(), ..Labelled::new(&inputs, &labels, classes) };
         let judges = self.learner.judges(self.train);
-        Ok(fit(&Labelled::new(&inputs, &labels, classes), &PanelOptions { judges, ..options }, caller)?.0)
+        Ok(fit(&kept, &PanelOptions { judges, ..options }, caller)?.0)
     }
 
     /// Trees round by round. With a curriculum all rows count for as many rounds as held-out rows chose, and Algorithm 1
@@ -175,7 +178,9 @@ impl ColumnTraining<'_> {
         };
         let rounds = if curriculum.is_some() { 2 * chosen } else { chosen };
         let shape = TreeOptions { rounds, curriculum, ..options.tree_shape(leaves) };
-        let rows = Labelled::new(inputs, self.train.given(), self.train.classes());
+        let sure = self.train.certainty();
+        let rows =
+            Labelled { weights: sure.as_deref(), ..Labelled::new(inputs, self.train.given(), self.train.classes()) };
         let mut boosting = Boosting::new(&rows, shape)?;
         let mut scorer = test.map(|test| Scorer::new(boosting.model(), test)).transpose()?;
         let mut epochs = Vec::with_capacity(rounds);

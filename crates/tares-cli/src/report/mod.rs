@@ -2,6 +2,7 @@
 //! uses Burn; only [`write_all`] and [`write_tables`] write files.
 
 pub mod audit_page;
+pub mod consensus_page;
 pub mod curves;
 pub mod document;
 pub mod escape;

@@ -74,6 +74,7 @@ impl Experiment {
                         method: row.method.clone(),
                         load: self.load.clone(),
                         features: FeatureSource::default(),
+                        annotators: None,
                         plan: Plan { seed, ..plan.clone() },
                     });
                 }

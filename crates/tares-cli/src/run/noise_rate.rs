@@ -117,6 +117,19 @@ pub fn told(
         (None, NoiseRate::Known) => exactly(spec.noise.known_rate(train).min(0.99), "the noise that was put in"),
         // Estimating takes long, and this method works without a rate.
         (None, NoiseRate::Auto) if !spec.method.needs_rate() => return Ok(None),
+        // A soft consensus knows how often it is wrong.
+        (None, NoiseRate::Auto) if train.beliefs(0).is_some() => {
+            let wrong = |row: usize| {
+                let parts = train.beliefs(row).unwrap_or_default();
+                match network {
+                    // Networks see labels that are drawn from the consensus, models of columns the likeliest.
+                    Some(_) => 1.0 - parts.iter().map(|&part| f64::from(part) * f64::from(part)).sum::<f64>(),
+                    None => 1.0 - f64::from(parts[train.given()[row] as usize]),
+                }
+            };
+            let rate = (0..train.len()).map(wrong).sum::<f64>() / train.len() as f64;
+            exactly(rate.clamp(0.0, 0.99), "what the consensus is not sure of")
+        }
         (None, NoiseRate::Auto) => estimated(spec, train, reading, network, folds, hear)?,
     };
     Ok(Some(multiplied(told, &spec.method)))

@@ -51,6 +51,9 @@ pub struct Spec {
     /// The features that stand for the rows.
     #[serde(default, skip_serializing_if = "FeatureSource::is_none")]
     pub features: FeatureSource,
+    /// Several people's labels, whose soft consensus is learnt: a table of answers, or a directory that `tares consensus` wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotators: Option<String>,
     /// Epochs, batches, optimiser, seed.
     #[serde(default)]
     pub plan: Plan,
@@ -122,6 +125,12 @@ impl Spec {
     /// The features, with paths that are valid in the current directory.
     pub fn features(&self) -> FeatureSource {
         self.elsewhere().map_or_else(|| self.features.clone(), |directory| self.features.seen_from(directory))
+    }
+
+    /// Whose labels are learnt, as a path that is valid in the current directory.
+    pub fn annotators(&self) -> Option<String> {
+        let named = self.annotators.as_ref()?;
+        Some(self.elsewhere().map_or_else(|| named.clone(), |directory| source_in(directory, named)))
     }
 
     /// The noise, with paths that are valid in the current directory.

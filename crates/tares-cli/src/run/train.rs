@@ -409,6 +409,7 @@ pub fn hash(train: &Dataset, test: Option<&Dataset>) -> String {
                 Row::Floats(values) => values.iter().for_each(|value| mix(u64::from(value.to_bits()))),
             }
             mix(u64::from(data.given()[index]));
+            data.beliefs(index).into_iter().flatten().for_each(|part| mix(u64::from(part.to_bits())));
             data.texts().iter().for_each(|column| mix(Fingerprint::of_bytes(column.texts[index].as_bytes()).value()));
         }
     }

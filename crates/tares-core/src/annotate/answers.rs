@@ -2,6 +2,7 @@
 
 use crate::dataset::Label;
 use crate::error::{Error, Result};
+use rayon::prelude::*;
 
 /// One annotator's label of one row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +53,7 @@ impl Answers {
         }
         let mut sorted = answers.to_vec();
         // Stable: answers of one annotator to one row stay in the order they were given.
-        sorted.sort_by_key(|answer| (answer.row, answer.annotator));
+        sorted.par_sort_by_key(|answer| (answer.row, answer.annotator));
         sorted.reverse();
         sorted.dedup_by_key(|answer| (answer.row, answer.annotator));
         sorted.reverse();
@@ -96,6 +97,20 @@ impl Answers {
     /// Answers that a later one of the same annotator to the same row replaced.
     pub fn replaced(&self) -> usize {
         self.replaced
+    }
+
+    /// At most `most` rows, evenly spaced, and the answers to them; `None` if there are not more, or nobody answered these.
+    pub(super) fn thinned(&self, most: usize) -> Option<(Vec<usize>, Self)> {
+        if self.rows() <= most {
+            return None;
+        }
+        let rows: Vec<usize> = (0..most).map(|place| place * self.rows() / most).collect();
+        let own = |(place, &row): (usize, &usize)| {
+            self.of_row(row).iter().map(move |answer| Answer { row: place, ..*answer }).collect::<Vec<_>>()
+        };
+        let answers: Vec<Answer> = rows.iter().enumerate().flat_map(own).collect();
+        let thinned = Self::new(most, self.annotators, self.classes, &answers).ok()?;
+        Some((rows, thinned))
     }
 
     /// How often each class was answered.

@@ -18,6 +18,8 @@ const LEAST_PROBABILITY: f64 = 1e-4;
 const SHARPNESSES: (f64, f64) = (0.05, 20.0);
 const NEWTON_STEPS: usize = 4;
 const HALVINGS: usize = 6;
+/// A step of EM ends its search for the sharpness after a change of less than this part; the next step continues it.
+const NEAR: f64 = 0.01;
 
 /// What is believed of a row before any annotator is heard.
 pub(super) enum Belief {
@@ -29,6 +31,8 @@ pub(super) enum Belief {
         logs: Vec<f64>,
         /// c.
         sharpness: f64,
+        /// ln b at this sharpness, `[row][class]`.
+        beliefs: Vec<f64>,
     },
 }
 
@@ -37,10 +41,11 @@ impl Belief {
         Self::Shares { logs: vec![-(classes as f64).ln(); classes], prior }
     }
 
-    /// From probabilities `[row][class]`.
-    pub(super) fn classifier(probabilities: &[f64]) -> Self {
-        let logs = probabilities.par_iter().map(|part| part.max(LEAST_PROBABILITY).ln()).collect();
-        Self::Classifier { logs, sharpness: 1.0 }
+    /// From probabilities `[row][class]`, made as sharp as is said.
+    pub(super) fn classifier(probabilities: &[f64], classes: usize, sharpness: f64) -> Self {
+        let logs: Vec<f64> = probabilities.par_iter().map(|part| part.max(LEAST_PROBABILITY).ln()).collect();
+        let beliefs = sharpened(&logs, classes, sharpness);
+        Self::Classifier { logs, sharpness, beliefs }
     }
 
     /// c, if there is a classifier.
@@ -55,17 +60,13 @@ impl Belief {
     pub(super) fn of_row(&self, row: usize, out: &mut [f64]) {
         match self {
             Self::Shares { logs, .. } => out.copy_from_slice(logs),
-            Self::Classifier { logs, sharpness } => {
-                let logs = &logs[row * out.len()..][..out.len()];
-                out.iter_mut().zip(logs).for_each(|(out, log)| *out = sharpness * log);
-                let total = log_sum_exp(out);
-                out.iter_mut().for_each(|out| *out -= total);
-            }
+            Self::Classifier { beliefs, .. } => out.copy_from_slice(&beliefs[row * out.len()..][..out.len()]),
         }
     }
 
-    /// M-step: the class shares, or the sharpness. Returns the log density of its prior, up to a constant.
-    pub(super) fn fit(&mut self, posterior: &[f64], classes: usize) -> f64 {
+    /// M-step: the class shares; the sharpness too if `thorough`, which takes longer. Returns the log density of its prior, up to a
+    /// constant.
+    pub(super) fn fit(&mut self, posterior: &[f64], classes: usize, thorough: bool) -> f64 {
         match self {
             Self::Shares { logs, prior } => {
                 let mut counts = vec![*prior; classes];
@@ -76,16 +77,29 @@ impl Belief {
                 logs.iter_mut().zip(&counts).for_each(|(log, count)| *log = (count / all).ln());
                 logs.iter().map(|log| *prior * log).sum()
             }
-            Self::Classifier { logs, sharpness } => {
-                *sharpness = likeliest_sharpness(logs, posterior, classes, *sharpness);
+            Self::Classifier { .. } if !thorough => 0.0,
+            Self::Classifier { logs, sharpness, beliefs } => {
+                *sharpness = likeliest_sharpness(logs, posterior, classes, *sharpness, NEAR);
+                *beliefs = sharpened(logs, classes, *sharpness);
                 0.0
             }
         }
     }
 }
 
+/// ln b of every row.
+fn sharpened(logs: &[f64], classes: usize, sharpness: f64) -> Vec<f64> {
+    let mut beliefs = vec![0.0; logs.len()];
+    beliefs.par_chunks_exact_mut(classes).zip(logs.par_chunks_exact(classes)).for_each(|(out, logs)| {
+        out.iter_mut().zip(logs).for_each(|(out, log)| *out = sharpness * log);
+        let total = log_sum_exp(out);
+        out.iter_mut().for_each(|out| *out -= total);
+    });
+    beliefs
+}
+
 /// Newton's method on Σ q_z ln b_z, which is concave in c; a step that goes too far is halved.
-fn likeliest_sharpness(logs: &[f64], posterior: &[f64], classes: usize, start: f64) -> f64 {
+fn likeliest_sharpness(logs: &[f64], posterior: &[f64], classes: usize, start: f64, near: f64) -> f64 {
     let mut here = (start, Slope::at(start, logs, posterior, classes));
     for _ in 0..NEWTON_STEPS {
         let (sharpness, slope) = here;
@@ -100,7 +114,7 @@ fn likeliest_sharpness(logs: &[f64], posterior: &[f64], classes: usize, start: f
             Some(there) => here = there,
             None => break,
         }
-        if (here.0 - sharpness).abs() < 1e-6 * sharpness {
+        if (here.0 - sharpness).abs() < near * sharpness {
             break;
         }
     }
@@ -175,7 +189,7 @@ mod tests {
             let label = draw.weighted(&weights);
             posterior.extend((0..classes).map(|class| f64::from(u8::from(class == label))));
         }
-        let sharpness = likeliest_sharpness(&logs, &posterior, classes, 1.0);
+        let sharpness = likeliest_sharpness(&logs, &posterior, classes, 1.0, 1e-6);
         assert!((sharpness - 0.4).abs() < 0.15, "{sharpness}");
         assert!(Slope::at(sharpness, &logs, &posterior, classes).first.abs() < 1e-3);
         let (low, high) =

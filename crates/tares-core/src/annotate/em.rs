@@ -13,8 +13,10 @@ use super::confusion::{Columns, LogConfusions, Model};
 use rayon::prelude::*;
 
 /// EM ends when a step gains less than this per row, or after so many steps.
-const LEAST_GAIN: f64 = 1e-6;
+const LEAST_GAIN: f64 = 1e-5;
 pub(super) const MOST_STEPS: usize = 200;
+/// The classifier's sharpness is fitted in every so many steps: it changes little and takes as long as the rest.
+const SHARPNESS_EVERY: usize = 4;
 
 /// The state of EM.
 pub(super) struct Em<'a> {
@@ -23,6 +25,8 @@ pub(super) struct Em<'a> {
     pub(super) belief: Belief,
     /// `[row][class]`.
     pub(super) posterior: Vec<f64>,
+    /// The log likelihood of the answers after the last step.
+    pub(super) likelihood: f64,
 }
 
 impl<'a> Em<'a> {
@@ -38,20 +42,24 @@ impl<'a> Em<'a> {
                 posterior.iter_mut().for_each(|log| *log = (*log - total).exp());
             },
         );
-        Self { answers, columns: Columns::new(answers), belief, posterior }
+        Self { answers, columns: Columns::new(answers), belief, posterior, likelihood: f64::NEG_INFINITY }
     }
 
     /// Steps until the objective stands still: the log posterior density of the parameters after each step, up to a constant.
     pub(super) fn run(&mut self, model: &Model<'_>) -> Vec<f64> {
         let mut objectives: Vec<f64> = Vec::new();
-        for _ in 0..MOST_STEPS {
+        let mut still = false;
+        for step in 0..MOST_STEPS {
+            let thorough = still || step % SHARPNESS_EVERY == 0;
             let counts = self.columns.expected_counts(&self.posterior);
             let (confusions, density) = self.columns.fit(&counts, model);
-            let density = density + self.belief.fit(&self.posterior, self.answers.classes());
-            let objective = density + self.expect(&confusions);
+            let density = density + self.belief.fit(&self.posterior, self.answers.classes(), thorough);
+            self.likelihood = self.expect(&confusions);
+            let objective = density + self.likelihood;
             let last = objectives.last().copied();
             objectives.push(objective);
-            if last.is_some_and(|last| objective - last < LEAST_GAIN * self.answers.rows() as f64) {
+            still = last.is_some_and(|last| objective - last < LEAST_GAIN * self.answers.rows() as f64);
+            if still && thorough {
                 break;
             }
         }
@@ -59,7 +67,7 @@ impl<'a> Em<'a> {
     }
 
     /// E-step; returns the log likelihood of the answers.
-    fn expect(&mut self, confusions: &LogConfusions) -> f64 {
+    pub(super) fn expect(&mut self, confusions: &LogConfusions) -> f64 {
         let (answers, columns, belief, classes) = (self.answers, &self.columns, &self.belief, self.answers.classes());
         let parts: Vec<f64> = self
             .posterior
@@ -74,9 +82,14 @@ impl<'a> Em<'a> {
                         let logs = confusions.column(column, classes);
                         posterior.iter_mut().zip(logs).for_each(|(sum, log)| *sum += log);
                     }
-                    let total = log_sum_exp(posterior);
-                    posterior.iter_mut().for_each(|log| *log = (*log - total).exp());
-                    likelihood += total;
+                    let most = posterior.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    let mut sum = 0.0;
+                    for part in posterior.iter_mut() {
+                        *part = (*part - most).exp();
+                        sum += *part;
+                    }
+                    posterior.iter_mut().for_each(|part| *part /= sum);
+                    likelihood += most + sum.ln();
                 }
                 likelihood
             })

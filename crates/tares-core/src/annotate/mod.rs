@@ -7,20 +7,26 @@
 //! 1. [`answers`]: who answered what.
 //! 2. `majority`: votes, also the start of the rest.
 //! 3. `confusion` and `belief`: annotators and classifier, fitted in turns with the true classes by `em`.
-//! 4. [`quality`]: annotators, and rows worth one more label.
+//! 4. `judged`: the same beside a classifier, with easy and hard rows.
+//! 5. [`quality`] and [`confusions`]: annotators, and rows worth one more label; [`agreement`]: how often they agree.
 //!
 //! Annotators are taken as independent given the true class. One who answers twice under two names counts twice.
 
+pub mod agreement;
 pub mod answers;
 mod belief;
 mod confusion;
+pub mod confusions;
 mod em;
+mod judged;
 mod majority;
 pub mod quality;
 #[cfg(test)]
 mod tests;
 
+pub use agreement::{Agreement, pair_agreement};
 pub use answers::{Answer, Answers};
+pub use confusions::{AnnotatorConfusions, ConfusionEntry};
 pub use quality::AnnotatorQuality;
 
 use crate::audit::audit;
@@ -32,6 +38,7 @@ use crate::named::{Named, as_text};
 use belief::Belief;
 use confusion::{Columns, Model, normalise_rows};
 use em::Em;
+use judged::judged;
 use majority::vote_shares;
 use rayon::prelude::*;
 use std::fmt;
@@ -178,7 +185,7 @@ pub fn consensus_with<P: Probabilities>(answers: &Answers, probs: &P) -> Result<
     if answers.annotators() == 1 && answers.all().len() == answers.rows() {
         return of_one(answers, &values, &first);
     }
-    Ok(shrunk(Em::new(answers, Belief::classifier(&values), &vote_shares(answers, VOTE_SMOOTHING))))
+    Ok(judged(answers, &values, &vote_shares(answers, VOTE_SMOOTHING)))
 }
 
 impl Consensus {
@@ -186,6 +193,10 @@ impl Consensus {
         let sharpness = em.belief.sharpness();
         let counts = em.columns.expected_counts(&em.posterior);
         let shared = shared_matrix(&em.columns, &counts, em.answers.classes());
+        let prior = match em.columns.groups() {
+            1 => prior,
+            _ => shared.iter().map(|part| OWN_PRIOR * part).collect(),
+        };
         Self::from_posterior(em.answers, em.posterior, shared, prior, sharpness, objectives)
     }
 
@@ -212,8 +223,44 @@ impl Consensus {
 
     /// What one annotator makes of each class, `[true][answered]`; the expectation for someone without answers.
     pub fn confusion(&self, answers: &Answers, annotator: usize) -> Vec<f64> {
-        let columns = Columns::new(answers);
-        columns.matrix(annotator, &columns.expected_counts(&self.posterior), &self.columns_prior)
+        self.confusions(answers).matrix(annotator)
+    }
+
+    /// What every annotator makes of each class.
+    pub fn confusions(&self, answers: &Answers) -> AnnotatorConfusions {
+        AnnotatorConfusions::new(answers, &self.posterior, &self.columns_prior)
+    }
+
+    /// The consensus of more rows: `answered` are the places of the rows it was found for, `unanswered` those of the others, about
+    /// which somebody may have `said` a label with its probability. Without that they get each class's share.
+    #[must_use]
+    pub fn with_unanswered(
+        self,
+        answers: &Answers,
+        answered: &[usize],
+        unanswered: &[usize],
+        said: &[(Label, f64)],
+    ) -> Self {
+        let classes = self.classes;
+        let mut shares = vec![0.0; classes];
+        for row in self.posterior.chunks_exact(classes) {
+            shares.iter_mut().zip(row).for_each(|(share, part)| *share += part / answered.len() as f64);
+        }
+        let mut posterior = vec![0.0; answers.rows() * classes];
+        for (from, &to) in answered.iter().enumerate() {
+            posterior[to * classes..][..classes].copy_from_slice(&self.posterior[from * classes..][..classes]);
+        }
+        for (place, &to) in unanswered.iter().enumerate() {
+            let row = &mut posterior[to * classes..][..classes];
+            match said.get(place) {
+                Some(&(label, probability)) => {
+                    row.fill((1.0 - probability) / (classes - 1) as f64);
+                    row[label as usize] = probability;
+                }
+                None => row.copy_from_slice(&shares),
+            }
+        }
+        Self::from_posterior(answers, posterior, self.shared, self.columns_prior, self.sharpness, self.objectives)
     }
 
     /// The answers that are probably wrong, worst first, each with the probability that it is right.
@@ -228,10 +275,17 @@ impl Consensus {
 
 /// First one matrix for all, then one each, drawn towards it: somebody with three answers is taken to be like the others.
 fn shrunk(mut em: Em<'_>) -> Consensus {
+    em.run(&Model::Shared { prior: &expected_matrix(em.answers.classes(), SHARED_PRIOR) });
+    each_own(em)
+}
+
+/// The second half of it: one matrix each, in every group of rows.
+fn each_own(mut em: Em<'_>) -> Consensus {
     let classes = em.answers.classes();
-    em.run(&Model::Shared { prior: &expected_matrix(classes, SHARED_PRIOR) });
-    let counts = em.columns.expected_counts(&em.posterior);
-    let mut prior = shared_matrix(&em.columns, &counts, classes);
+    let mut prior = em.columns.pooled(&em.columns.expected_counts(&em.posterior));
+    let expected = expected_matrix(classes, SHARED_PRIOR);
+    prior.iter_mut().zip(expected.iter().cycle()).for_each(|(count, expected)| *count += expected);
+    normalise_rows(&mut prior, classes);
     prior.iter_mut().for_each(|part| *part *= OWN_PRIOR);
     let objectives = em.run(&Model::Own { prior: &prior });
     Consensus::of(em, objectives, prior)
@@ -292,10 +346,12 @@ fn first_answers(answers: &Answers) -> Vec<Label> {
     (0..answers.rows()).map(|row| answers.of_row(row).first().map_or(common, |answer| answer.label)).collect()
 }
 
+/// What all annotators make of each class, in all groups of rows, `[true][answered]`.
 fn shared_matrix(columns: &Columns, counts: &[f64], classes: usize) -> Vec<f64> {
-    let mut shared = columns.pooled(counts);
-    let prior = expected_matrix(classes, SHARED_PRIOR);
-    shared.iter_mut().zip(prior).for_each(|(count, prior)| *count += prior);
+    let mut shared = expected_matrix(classes, SHARED_PRIOR);
+    for group in columns.pooled(counts).chunks_exact(classes * classes) {
+        shared.iter_mut().zip(group).for_each(|(sum, count)| *sum += count);
+    }
     normalise_rows(&mut shared, classes);
     shared
 }

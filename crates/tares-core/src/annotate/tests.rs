@@ -200,3 +200,78 @@ fn names_come_back() {
     }
     assert!("dawid".parse::<Pooling>().unwrap_err().to_string().contains("dawid-skene"));
 }
+
+/// Documented: annotators are independent given the true class, so one under two names is two, no more and no less.
+#[test]
+fn a_duplicated_annotator_counts_as_two_independent_ones() {
+    // Everybody agrees, but on row 0: two people say 0, one says 1.
+    let everywhere = (1..90).flat_map(|row| (0..3).map(move |annotator| (row, annotator, (row % 2) as Label)));
+    let first = [(0, 0, 0), (0, 1, 0), (0, 2, 1)];
+    let mut given: Vec<Answer> =
+        everywhere.chain(first).map(|(row, annotator, label)| Answer { row, annotator, label }).collect();
+    let odds = |found: &Consensus| found.posterior[1] / found.posterior[0];
+    let alone = consensus(&of(&given, 90, 3, 2), Pooling::Posterior).unwrap();
+    let doubled: Vec<Answer> =
+        given.iter().filter(|answer| answer.annotator == 2).map(|answer| Answer { annotator: 3, ..*answer }).collect();
+    given.extend(doubled);
+    let answers = of(&given, 90, 4, 2);
+    let twice = consensus(&answers, Pooling::Posterior).unwrap();
+    // The second name adds what its own matrix says, and nothing else.
+    let own = twice.confusion(&answers, 3);
+    let added = (odds(&twice) / odds(&alone)).ln();
+    assert!((added - (own[3] / own[1]).ln()).abs() < 0.5, "{added} {own:?}");
+    assert!((twice.annotators[2].quality - twice.annotators[3].quality).abs() < 1e-9);
+}
+
+#[test]
+fn answers_without_any_overlap_are_defined() {
+    let given: Vec<Answer> = (0..60).map(|row| Answer { row, annotator: row, label: (row % 3) as Label }).collect();
+    let answers = of(&given, 60, 60, 3);
+    for way in ALL {
+        let found = consensus(&answers, way).unwrap();
+        let expected: Vec<Label> = (0..60).map(|row| row % 3).collect();
+        assert_eq!(found.labels, expected, "{way}");
+    }
+    assert_eq!(pair_agreement(&answers), None);
+}
+
+/// Five people who only guess on hard rows must not outvote a classifier there, however good they are elsewhere.
+#[test]
+fn people_who_guess_on_hard_rows_are_believed_on_easy_ones_alone() {
+    let mut draw = stream(11, "hard rows");
+    let (mut given, mut probs, mut truth) = (Vec::new(), Vec::new(), Vec::<Label>::new());
+    for row in 0..2000 {
+        let (class, hard) = (draw.below(2), draw.chance(0.5));
+        for annotator in 0..5 {
+            let wrong = draw.chance(if hard { 0.45 } else { 0.02 });
+            given.push(Answer { row, annotator, label: if wrong { 1 - class } else { class } as Label });
+        }
+        let (right, sure) = if hard { (draw.chance(0.8), 0.75) } else { (draw.chance(0.99), 0.97) };
+        let guess = if right { class } else { 1 - class };
+        probs.extend((0..2).map(|k| if k == guess { sure } else { 1.0 - sure }));
+        truth.push(class as Label);
+    }
+    let answers = of(&given, 2000, 5, 2);
+    let alone = accuracy(&consensus(&answers, Pooling::Posterior).unwrap().labels, &truth);
+    let judged = consensus_with(&answers, &ProbabilityMatrix::new(&probs, 2).unwrap()).unwrap();
+    let with = accuracy(&judged.labels, &truth);
+    assert!(with > alone + 0.07, "{with} {alone}");
+    for pair in judged.objectives.windows(2) {
+        assert!(pair[1] >= pair[0] - 1e-9 * pair[0].abs(), "{} fell to {}", pair[0], pair[1]);
+    }
+}
+
+#[test]
+fn rows_that_nobody_answered_get_what_is_said_of_them() {
+    let given: Vec<Answer> =
+        (0..40).map(|row| Answer { row, annotator: row % 2, label: (row % 4 == 0).into() }).collect();
+    let (answered, unanswered) = ((0..40).collect::<Vec<usize>>(), [40, 41]);
+    let all = of(&given, 42, 2, 2);
+    let found = consensus(&of(&given, 40, 2, 2), Pooling::Posterior).unwrap();
+    let before = found.posterior.clone();
+    let found = found.with_unanswered(&all, &answered, &unanswered, &[(1, 0.75)]);
+    assert_eq!(found.posterior[..80], before);
+    assert_eq!((found.posterior[81], found.labels[40]), (0.75, 1));
+    // Nobody said anything about the last one: the commonest class.
+    assert_eq!((found.labels.len(), found.labels[41]), (42, 0));
+}

@@ -75,7 +75,13 @@ pub(crate) fn load(
             *test = described;
         }
     }
-    let names = fixed.or(parts.class_names).unwrap_or_else(|| {
+    if let Some(classes) = &options.classes {
+        parts.train.labels.fill(0);
+        parts.test = None;
+        parts.features.iter_mut().for_each(|(_, test)| test.clear());
+        (parts.class_names, parts.labelled) = (Some(classes.clone()), true);
+    }
+    let names = fixed.filter(|_| options.classes.is_none()).or(parts.class_names).unwrap_or_else(|| {
         let both: Vec<&Pictures> = [Some(&parts.train), parts.test.as_ref()].into_iter().flatten().collect();
         numbered(&both)
     });
@@ -282,7 +288,11 @@ pub(crate) fn from_tree(
 ) -> Result<PictureParts> {
     tree.strip_top();
     let tiny = tiny || tree.file("wnids.txt").is_some();
-    let files = if tiny { folder::tiny_imagenet(&tree)? } else { folder::class_folders(&tree, like.is_some())? };
+    let files = if tiny {
+        folder::tiny_imagenet(&tree)?
+    } else {
+        folder::class_folders(&tree, like.is_some() || options.classes.is_some())?
+    };
     let like = like.or(tiny.then_some(COLOUR));
     decode(files, &tree.root, tree.refused.clone(), options, like, progress)
 }

@@ -24,6 +24,14 @@ pub struct Agreed {
 /// Labels that fit the columns in none of these ways.
 pub fn agree(labels: &LabelList, labels_path: &Path, source: &ProbabilitySource) -> Result<Agreed> {
     source.check_rows(labels.len())?;
+    agree_classes(labels, labels_path, source)
+}
+
+/// The same for labels that are not one per row of the probabilities.
+///
+/// # Errors
+/// As [`agree`], but for the number of rows.
+pub fn agree_classes(labels: &LabelList, labels_path: &Path, source: &ProbabilitySource) -> Result<Agreed> {
     let columns = source.width();
     let counted: Vec<String> = (0..columns).map(|class| class.to_string()).collect();
     let used = labels.names();

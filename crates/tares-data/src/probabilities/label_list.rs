@@ -88,7 +88,7 @@ impl LabelList {
 }
 
 /// The usual order of classes: numbers by size, then words by alphabet.
-pub(super) fn sort_classes(names: &mut [String]) {
+pub(crate) fn sort_classes(names: &mut [String]) {
     names.sort_by(|a, b| match (a.parse::<f64>(), b.parse::<f64>()) {
         (Ok(x), Ok(y)) => x.total_cmp(&y).then_with(|| a.cmp(b)),
         (Ok(_), Err(_)) => std::cmp::Ordering::Less,

@@ -16,10 +16,11 @@ mod parquet_groups;
 mod read_labels;
 mod source;
 
-pub use agree::{Agreed, agree, in_classes};
+pub use agree::{Agreed, agree, agree_classes, in_classes};
 pub use class_columns::ClassColumns;
 pub use file::{FileRows, ProbabilityFile};
 pub use label_list::LabelList;
+pub(crate) use label_list::sort_classes;
 pub use read_labels::{read_labels, read_truth};
 pub use source::ProbabilitySource;
 

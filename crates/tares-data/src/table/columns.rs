@@ -242,6 +242,15 @@ impl RawTable {
         Ok(self.columns.remove(position).values.into_text())
     }
 
+    /// Removes the columns that nobody wants to learn from.
+    pub(crate) fn leave_out(&mut self, ignore: &[String]) -> Result<()> {
+        let mut places = ignore.iter().map(|name| self.position(name)).collect::<Result<Vec<_>>>()?;
+        places.sort_unstable();
+        places.dedup();
+        places.into_iter().rev().for_each(|place| drop(self.columns.remove(place)));
+        Ok(())
+    }
+
     /// What every column holds.
     pub(crate) fn kinds(&self) -> HashMap<String, ColumnKind> {
         let kind = |column: &Column| match column.values {

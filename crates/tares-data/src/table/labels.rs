@@ -13,7 +13,7 @@ const MOST_NUMBERS: usize = 20;
 const FEW_ROWS: usize = 5;
 
 /// Labels before they become numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LabelColumn {
     /// The column's name.
     pub name: String,

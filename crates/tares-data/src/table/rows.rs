@@ -51,10 +51,11 @@ pub(crate) fn load(origin: Origin, options: &LoadOptions) -> Result<Loaded> {
         label: options.label.as_deref(),
         id: options.id_column.as_deref(),
         header: options.header,
-        label_needed: true,
+        label_needed: options.classes.is_none(),
         known: &nothing,
     };
-    let parts = read(&origin, wanted)?;
+    let mut parts = read(&origin, wanted)?;
+    parts.train.table.leave_out(&options.ignore)?;
     assemble(parts, origin, options)
 }
 
@@ -62,14 +63,25 @@ pub(crate) fn load(origin: Origin, options: &LoadOptions) -> Result<Loaded> {
 pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions) -> Result<Loaded> {
     let TableParts { mut train, mut test } = parts;
     let path = train.table.path.clone();
-    let label = train.labels()?.clone();
-    let label_notes = label.check(&path)?;
-    let names = label.classes();
-    let (labels, labelled) = train.numbered(&names)?;
+    let (label, label_notes, names, labels, labelled) = match &options.classes {
+        // Labels come from elsewhere: every row takes part, and has the first class until then.
+        Some(classes) => {
+            let label = train.label.take().unwrap_or_default();
+            (label, Vec::new(), classes.clone(), vec![0; train.table.rows], (0..train.table.rows).collect())
+        }
+        None => {
+            let label = train.labels()?.clone();
+            let label_notes = label.check(&path)?;
+            let names = label.classes();
+            let (labels, labelled) = train.numbered(&names)?;
+            (label, label_notes, names, labels, labelled)
+        }
+    };
+    let label_name = (!label.name.is_empty()).then(|| label.name.clone());
     if let Some(path) = &options.test {
         let known = train.table.kinds();
         let wanted = Wanted {
-            label: Some(&label.name),
+            label: label_name.as_deref(),
             id: options.id_column.as_deref(),
             header: options.header,
             label_needed: true,
@@ -97,7 +109,7 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
         return Err(DataError::format(&path, Place::File, problem));
     }
     let rules = TableRules {
-        label: Some(label.name.clone()),
+        label: label_name,
         id: train.ids.as_ref().map(|(name, _)| name.clone()),
         header: train.header,
         delimiter: train.delimiter.map(char::from),

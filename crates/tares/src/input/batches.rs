@@ -77,14 +77,16 @@ impl Batches {
             rows.last_mut().expect("one batch").extend(single);
         }
         let variation = Some((plan.augment.clone(), stream(plan.seed, &format!("augment/{epoch}"))));
-        Self::start(data, transform, rows, variation, device)
+        // Labels that are not certain are drawn anew in every epoch, each class as often as it is believed.
+        let labels = stream(plan.seed, &format!("labels/{epoch}"));
+        Self::start(data, transform, rows, variation, Some(labels), device)
     }
 
     /// The rows in their own order, `size` at a time, without variation.
     pub fn in_order(data: &Dataset, transform: &InputTransform, size: usize, device: &Device) -> Self {
         let all: Vec<usize> = (0..data.len()).collect();
         let rows = all.chunks(size.max(1)).map(<[usize]>::to_vec).collect();
-        Self::start(data, transform, rows, None, device)
+        Self::start(data, transform, rows, None, None, device)
     }
 
     fn start(
@@ -92,6 +94,7 @@ impl Batches {
         transform: &InputTransform,
         rows: Vec<Vec<usize>>,
         mut variation: Option<(Augment, tares_core::Stream)>,
+        mut labels: Option<tares_core::Stream>,
         device: &Device,
     ) -> Self {
         let (send, receive) = sync_channel(AHEAD);
@@ -107,7 +110,14 @@ impl Batches {
                         None => transform.plain(data.row(index), out),
                     }
                 }
-                let given = rows.iter().map(|&index| data.given()[index]).collect();
+                let mut label = |index: usize| match (&mut labels, data.beliefs(index)) {
+                    (Some(labels), Some(beliefs)) => {
+                        let weights: Vec<f64> = beliefs.iter().map(|&part| f64::from(part)).collect();
+                        labels.weighted(&weights) as Label
+                    }
+                    _ => data.given()[index],
+                };
+                let given = rows.iter().map(|&index| label(index)).collect();
                 let indices = rows.iter().map(|&index| index as u32).collect();
                 // The other side is gone when the run stopped in the middle of an epoch.
                 if send.send(Prepared { indices, given, inputs }).is_err() {

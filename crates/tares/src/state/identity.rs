@@ -58,6 +58,8 @@ fn fingerprint(data: &Dataset) -> u64 {
         sums.extend_from_slice(&sum.to_le_bytes());
     }
     data.given().iter().for_each(|label| sums.extend_from_slice(&label.to_le_bytes()));
+    let beliefs = (0..data.len()).filter_map(|row| data.beliefs(row)).flatten();
+    beliefs.for_each(|part| sums.extend_from_slice(&part.to_le_bytes()));
     sums.extend_from_slice(data.class_names().join("\n").as_bytes());
     checksum(&sums)
 }

@@ -173,7 +173,7 @@ pub fn read(mut input: Input) -> Result<HashMap<String, Vec<i64>>> {
 }
 
 /// Looks for the usual names next to CIFAR and in the usual places.
-fn find(ten: bool, options: &LoadOptions, cifar: &Path) -> Result<PathBuf> {
+pub(crate) fn find(ten: bool, options: &LoadOptions, cifar: &Path) -> Result<PathBuf> {
     let names = if ten { ["cifar-10n.csv", "CIFAR-10_human.pt"] } else { ["cifar-100n.csv", "CIFAR-100_human.pt"] };
     let own = cifar.parent().map(Path::to_owned);
     let beside = own.as_ref().and_then(|own| own.parent()).map(Path::to_owned);

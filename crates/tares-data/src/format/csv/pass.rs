@@ -100,7 +100,9 @@ impl Pass {
         let unnamed: Vec<bool> = cells.iter().map(|cell| header && cell.trim().is_empty()).collect();
         let borrowed: Vec<&str> = names.iter().map(String::as_str).collect();
         let content = |source| DataError::content(&path, source);
-        let label = match label_position(&borrowed, options.label.as_deref(), header && options.label_needed) {
+        // The last column is the label of a file without a header, but only if there must be one.
+        let by_name = header || !options.label_needed;
+        let label = match label_position(&borrowed, options.label.as_deref(), by_name) {
             Ok(position) if header || options.label_needed || options.label.is_some() => Some(position),
             Ok(_) => None,
             Err(error) if options.label_needed => return Err(content(error)),

@@ -1,6 +1,6 @@
 //! `tares completions`: a script that completes commands and options in a shell.
 
-use super::{Cli, Exit};
+use crate::command::{Cli, Exit};
 use crate::ui::failure::Outcome;
 use crate::ui::terminal::print;
 use clap::{Args, CommandFactory};

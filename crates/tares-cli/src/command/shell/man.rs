@@ -1,6 +1,6 @@
 //! `tares man`: the manual pages.
 
-use super::{Cli, Exit};
+use crate::command::{Cli, Exit};
 use crate::files::{create_directory, write_whole};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::print;

@@ -1,0 +1,126 @@
+//! Judges are trained on the consensus and refine it, until it holds still.
+//!
+//! Every judge says what it believes of rows it was not trained on, so it adds something to the answers instead of repeating
+//! them. Rows that nobody labelled take no part in training; judges of columns then say what they are.
+
+use super::crowd::Crowd;
+use crate::audit::files::JudgeSummary;
+use crate::judges::folds::remove_folds;
+use crate::judges::panel::{Judges, JudgesProgress};
+use crate::ui::failure::{Failure, Outcome};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use tares_core::annotate::{Answer, Answers, Consensus, Pooling, consensus, consensus_with};
+use tares_core::estimate::ProbabilityMatrix;
+use tares_core::{Dataset, Label};
+use tares_data::Reading;
+
+/// The consensus holds still when a round changes less than this part of the rows.
+const STILL: f64 = 0.001;
+
+/// What a round changed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RoundSummary {
+    /// Rows whose consensus is another than before.
+    pub changed: usize,
+    /// How the judges did.
+    pub judges: Vec<JudgeSummary>,
+}
+
+/// The refined consensus.
+pub struct Refined {
+    /// The consensus of all rows.
+    pub found: Consensus,
+    /// The answers it is about: all, and none for the rows without answers.
+    pub rounds: Vec<RoundSummary>,
+}
+
+/// Trains judges on the consensus and asks them, at most `most` times. `folds` keeps their answers until the end.
+///
+/// # Errors
+/// A judge cannot be trained; a file cannot be read or written; Ctrl-C.
+pub fn refine(
+    crowd: &Crowd,
+    (data, reading): (&Dataset, &Reading),
+    judges: &Judges,
+    most: usize,
+    folds: &Path,
+    hear: &(dyn Fn(usize, JudgesProgress) + Sync),
+) -> Outcome<Refined> {
+    let answered: Vec<usize> = (0..data.len()).filter(|&row| !crowd.answers.of_row(row).is_empty()).collect();
+    let answers = of_rows(&crowd.answers, &answered)?;
+    let mut found = consensus(&answers, Pooling::Posterior)?;
+    let rows = data.subset(&answered)?;
+    let mut rounds = Vec::new();
+    let mut last = None;
+    for round in 1..=most {
+        let labelled = rows.clone().relabel(found.labels.clone())?;
+        check(&labelled)?;
+        let place = round_place(folds, round);
+        let judgement = judges.ask(&labelled, reading, &place, &|progress| hear(round, progress))?;
+        let table = ProbabilityMatrix::new(&judgement.probs, labelled.classes())?;
+        let next = consensus_with(&answers, &table)?;
+        let changed = next.labels.iter().zip(&found.labels).filter(|(new, old)| new != old).count();
+        found = next;
+        rounds.push(RoundSummary { changed, judges: judgement.scores.iter().map(JudgeSummary::from).collect() });
+        last = Some((labelled, judgement));
+        if (changed as f64) < STILL * answered.len() as f64 {
+            break;
+        }
+    }
+    if answered.len() < data.len() {
+        let unanswered: Vec<usize> = (0..data.len()).filter(|&row| crowd.answers.of_row(row).is_empty()).collect();
+        let said = match &last {
+            Some((labelled, judgement)) => judges.label(labelled, reading, judgement, &data.subset(&unanswered)?)?,
+            None => Vec::new(),
+        };
+        found = found.with_unanswered(&crowd.answers, &answered, &unanswered, &said);
+    }
+    Ok(Refined { found, rounds })
+}
+
+/// Judges need two rows of at least two classes.
+fn check(labelled: &Dataset) -> Outcome<()> {
+    let used = labelled.class_counts().iter().filter(|&&count| count > 0).count();
+    match used {
+        0 | 1 => Err(Failure::new("the consensus is the same class for all rows, so no judge can be trained on it")
+            .way_out("leave --data out")),
+        _ => Ok(()),
+    }
+}
+
+/// The answers to some rows, which are then numbered in their order.
+fn of_rows(answers: &Answers, rows: &[usize]) -> Outcome<Answers> {
+    let own = |(place, &row): (usize, &usize)| {
+        answers.of_row(row).iter().map(move |answer| Answer { row: place, ..*answer }).collect::<Vec<_>>()
+    };
+    let own: Vec<Answer> = rows.iter().enumerate().flat_map(own).collect();
+    Ok(Answers::new(rows.len(), answers.annotators(), answers.classes(), &own)?)
+}
+
+fn round_place(folds: &Path, round: usize) -> PathBuf {
+    folds.join(format!("round-{round}"))
+}
+
+/// Removes what the judges of all rounds kept.
+///
+/// # Errors
+/// A file cannot be removed.
+pub fn remove_rounds(folds: &Path) -> Outcome<()> {
+    let Ok(entries) = std::fs::read_dir(folds) else { return Ok(()) };
+    for entry in entries.filter_map(Result::ok) {
+        if entry.file_name().to_string_lossy().starts_with("round-") {
+            remove_folds(&entry.path())?;
+        }
+    }
+    let _ = std::fs::remove_dir(folds);
+    Ok(())
+}
+
+/// The label that most gave, for each row; the commonest of all where several or none are equally often.
+///
+/// # Errors
+/// None that a checked table of answers could cause.
+pub fn majority(answers: &Answers) -> Outcome<Vec<Label>> {
+    Ok(consensus(answers, Pooling::Majority)?.labels)
+}
