@@ -68,6 +68,7 @@ impl Settings {
             method,
             load: Load::default(),
             features: Default::default(),
+            annotators: None,
             plan,
         })
     }
