@@ -14,8 +14,8 @@ use rayon::prelude::*;
 /// Rows per task; sums over tasks are added in order, so they do not depend on the number of threads.
 pub(super) const TASK_ROWS: usize = 1024;
 /// Probabilities below this count as this: no classifier is that sure.
-const LEAST_PROBABILITY: f64 = 1e-4;
-const SHARPNESSES: (f64, f64) = (0.05, 20.0);
+const LEAST_PROBABILITY: f64 = 1e-3;
+const SHARPNESSES: (f64, f64) = (0.05, 3.0);
 const NEWTON_STEPS: usize = 4;
 const HALVINGS: usize = 6;
 /// A step of EM ends its search for the sharpness after a change of less than this part; the next step continues it.
