@@ -36,5 +36,6 @@ if rates:
         print(f"   {noise:10} mean error {mean([abs(float(row['rate']) - float(row['true_rate'])) for row in own]):.4f}, "
               f"called wrong {mean([float(row['found'] or 'nan') for row in own]) if 'found' in own[0] else float('nan'):.4f}")
 times = [(whos["tares"], whos["cleanlab + boosting"]) for case, whos in value.items() if case[0] == "audit" and "tares" in whos and "cleanlab + boosting" in whos]
-if times and "cpu_seconds" in rows[0]:
+times = [pair for pair in times if all(line.get("cpu_seconds") for line in pair)]
+if times:
     print(f"\nprocessor time of an audit over cleanlab + boosting: {sum(float(a['cpu_seconds']) for a, _ in times) / sum(float(b['cpu_seconds']) for _, b in times):.2f} over {len(times)} cases")

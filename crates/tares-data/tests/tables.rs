@@ -132,6 +132,17 @@ fn points_between_thousands_are_understood_where_commas_are_decimal_marks() {
 }
 
 #[test]
+fn a_column_without_a_value_is_left_out_whatever_new_rows_hold_there() {
+    let table = sample("t.csv", "size,coat,label\n1,?,a\n2,,b\n3,?,a\n4,,b\n");
+    let loaded = read(&table.path, &plain());
+    assert_eq!(features(&loaded), ["size"]);
+    assert!(loaded.found.column_notes.iter().any(|note| note.contains("\"coat\" is left out")), "{:?}", loaded.found);
+    let new = sample("new.csv", "size,coat\n2,wool\n");
+    let rows = load_with(new.path.to_str().unwrap(), &loaded.reading, &plain(), &mut |_| {}).unwrap();
+    assert_eq!(rows.data.len(), 1);
+}
+
+#[test]
 fn new_rows_are_read_in_the_notation_of_the_training_rows() {
     let train = read(&sample("t.csv", column_of(30, ';', |row| format!("{row},25"))).path, &plain());
     // Alone, these cells would be thousands or plain numbers.

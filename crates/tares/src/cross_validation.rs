@@ -248,4 +248,30 @@ mod tests {
         assert!(other.probabilities(&finished).is_err());
         assert!(other.fold(0, Some(finished[0].clone()), &mut |_| Control::Continue).is_err());
     }
+
+    #[test]
+    fn the_epochs_that_predict_held_out_labels_best_are_averaged() {
+        let (data, network, device) = (data(), "mlp:8".parse().unwrap(), Device::flex());
+        let plan = Plan { epochs: 10, batch: 16, ..Plan::default() };
+        let judges = CrossValidation::new(&data, 2, &network, &Method::Standard, &plan, &device).unwrap();
+        // After epoch e the given label has the probability sure[e]: best around epochs 4 and 5, then learnt by heart.
+        let sure = [0.1, 0.3, 0.5, 0.6, 0.8, 0.9, 0.6, 0.3, 0.2, 0.1];
+        let made = |fold: usize| {
+            let rows = judges.rows(|of| of == fold);
+            let row = |p: f32, row: &usize| {
+                let mut row_of = [(1.0 - p) / 2.0; 3];
+                row_of[data.given()[*row] as usize] = p;
+                row_of
+            };
+            let values: Vec<f32> = sure.iter().flat_map(|&p| rows.iter().flat_map(move |at| row(p, at))).collect();
+            let mut finished = Checkpoint::default();
+            judges.identity(fold).save(&mut finished);
+            finished.put_f32s(HELD_OUT, &values);
+            finished
+        };
+        let found = judges.probabilities(&[made(0), made(1)]).unwrap();
+        for (row, &label) in found.chunks_exact(3).zip(data.given()) {
+            assert!((row[label as usize] - 0.85).abs() < 1e-6, "{row:?}"); // the mean of two epochs of ten
+        }
+    }
 }
