@@ -130,7 +130,7 @@ fn labels_are_names_of_columns_numbers_of_columns_or_classes_of_their_own() {
     let open = |path: &Path| ProbabilitySource::open(path).unwrap();
     let said = |text: &str, path: &Path| {
         let (labels, labels_path) = labels(folder.path(), text);
-        agree(&labels, &labels_path, &open(path)).map_err(|error| error.to_string())
+        agree(labels.clone(), &labels_path, &open(path)).map_err(|error| error.to_string())
     };
     let agreed = |classes: &[&str], given: &[u32]| Ok(Agreed { classes: owned(classes), given: given.to_vec() });
     assert_eq!(said("label\ncat\ndog\ndog\ncat\n", &named), agreed(&["cat", "cow", "dog"], &[0, 2, 2, 0]));
@@ -150,8 +150,8 @@ fn the_truth_is_the_column_called_truth_by_name() {
     let path = folder.path().join("truth.csv");
     fs::write(&path, "index,id,given,truth\n0,0,cat,dog\n1,1,cow,cow\n").unwrap();
     let truth = read_truth(&path).unwrap();
-    assert_eq!(in_classes(&truth, &path, &owned(&["cat", "cow", "dog"])).unwrap(), [2, 1]);
-    let said = in_classes(&truth, &path, &owned(&["cat", "cow"])).unwrap_err().to_string();
+    assert_eq!(in_classes(truth.clone(), &path, &owned(&["cat", "cow", "dog"])).unwrap(), [2, 1]);
+    let said = in_classes(truth, &path, &owned(&["cat", "cow"])).unwrap_err().to_string();
     assert!(said.contains("row 0") && said.contains("label 'dog' is not one of the 2 classes"), "{said}");
     fs::write(&path, "truth,x\ncat,1\n,2\n").unwrap();
     assert!(read_truth(&path).unwrap_err().to_string().contains("row 1: has no label"));

@@ -82,7 +82,7 @@ pub fn against<P: Probabilities>(
     detector: Detector,
     score: Score,
 ) -> Outcome<AgainstTruth> {
-    let names = RowNames { data: None, listed: &[], ids: &[], classes: probs.classes() };
+    let names = RowNames { data: None, listed: &[], ids: &[], named: None, classes: probs.classes() };
     let mut findings = Findings::of(audited, names, detector, String::new());
     findings.compare(given, truth, audited.scores(probs, given, score)?)?;
     findings.summary.against_truth.ok_or_else(|| tares_core::Error::empty("the truth").into())

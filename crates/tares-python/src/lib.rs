@@ -18,6 +18,7 @@ mod found;
 mod judged;
 mod metric;
 mod noise;
+mod parts;
 mod table;
 
 use pyo3::prelude::*;
@@ -52,6 +53,12 @@ fn _tares(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<curriculum::HostLoss>()?;
     module.add_class::<curriculum::HostStep>()?;
     module.add_function(wrap_pyfunction!(curriculum::from_margins, module)?)?;
+    module.add_class::<parts::PartJudge>()?;
+    module.add_class::<parts::PartTotals>()?;
+    module.add_function(wrap_pyfunction!(parts::draw_chances, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::drawn_rows, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::fit_noise, module)?)?;
+    module.add_function(wrap_pyfunction!(parts::row_key, module)?)?;
     module.add_function(wrap_pyfunction!(call::panic, module)?)?;
     module.add_function(wrap_pyfunction!(call::threads, module)?)?;
     Ok(())

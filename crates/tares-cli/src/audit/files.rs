@@ -15,7 +15,7 @@ use tares_data::suspects;
 use tares_judges::JudgeScore;
 
 /// With more rows than this, all labels are written as an NPY array: nobody reads a table of that length.
-const MOST_TABLE_ROWS: usize = 5_000_000;
+pub const MOST_TABLE_ROWS: usize = 5_000_000;
 
 /// `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,6 +40,9 @@ pub struct AuditSummary {
     pub matrix: TransitionRecord,
     /// Number of rows in `suspects.csv`.
     pub suspects: usize,
+    /// Rows that were left out, because they lack a label or a probability.
+    #[serde(skip_serializing_if = "is_none")]
+    pub missing_rows: usize,
     /// Counts for each class.
     pub per_class: Vec<ClassSummary>,
     /// Reasons not to trust the numbers.
@@ -53,6 +56,10 @@ pub struct AuditSummary {
     /// Compared with the truth, if it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub against_truth: Option<AgainstTruth>,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// The transition matrix in `summary.json`, rounded to six digits: estimates are less precise than that.
@@ -208,12 +215,15 @@ pub fn write_labels(
     given: &[Label],
     suspects: &[Suspect],
 ) -> Outcome<&'static str> {
-    let mut suggested = given.to_vec();
-    suspects.iter().for_each(|suspect| suggested[suspect.index] = suspect.suggested);
     if given.len() > MOST_TABLE_ROWS {
-        tares_data::npy::write_labels(&directory.join("labels-suggested.npy"), &suggested)?;
+        let mut changes: Vec<(usize, Label)> =
+            suspects.iter().map(|suspect| (suspect.index, suspect.suggested)).collect();
+        changes.sort_unstable();
+        tares_data::npy::write_labels(&directory.join("labels-suggested.npy"), given, &changes)?;
         return Ok("labels-suggested.npy");
     }
+    let mut suggested = given.to_vec();
+    suspects.iter().for_each(|suspect| suggested[suspect.index] = suspect.suggested);
     let classes: Vec<String> = names.all().iter().map(|name| cell(name)).collect();
     let id = |index: usize| cell(&names.row(index));
     let id: Option<&(dyn Fn(usize) -> String + Sync)> = if names.has_ids() { Some(&id) } else { None };

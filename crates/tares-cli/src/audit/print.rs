@@ -62,6 +62,9 @@ pub fn print(summary: &AuditSummary, out: &Path, labels: &str, screen: &Screen) 
         screen.line(format!("neighbours  {rate}; labels of nearest neighbours)"))?;
     }
     screen.line(format!("suspects    {} ({:.2} %)", summary.suspects, 100.0 * share))?;
+    if summary.missing_rows > 0 {
+        screen.line(format!("left out    {} rows without a label or a probability", summary.missing_rows))?;
+    }
     if let Some(truth) = &summary.against_truth {
         let show = |value: Option<f64>| value.map_or("undefined".to_owned(), |value| format!("{value:.4}"));
         screen.line(format!("truth       {} wrong labels ({:.4})", truth.wrong, truth.noise_rate))?;

@@ -7,6 +7,7 @@ use crate::record::Card;
 use crate::record::card_text::mark_words;
 use crate::report::audit_page::audit_page;
 use crate::ui::failure::Outcome;
+use std::collections::HashMap;
 use std::path::Path;
 use tares_core::audit::Suspect;
 use tares_core::{Dataset, Fingerprint, Label};
@@ -27,6 +28,8 @@ pub struct AuditRows {
     pub classes: Vec<String>,
     /// Without data: names of the rows; empty if rows have only numbers.
     pub ids: Vec<String>,
+    /// Without data: names of rows that were looked up, of all of them or, where there are too many, of the suspects.
+    pub named: Option<HashMap<usize, String>>,
     /// The command that writes reviewed labels into the data.
     pub apply: Option<String>,
     /// One sentence for each column that was changed or left out when the data was read.
@@ -44,6 +47,7 @@ impl AuditRows {
             data: self.shown.as_ref().or(self.data.as_ref().map(|(data, _)| data)),
             listed: &self.classes,
             ids: &self.ids,
+            named: self.named.as_ref(),
             classes,
         }
     }

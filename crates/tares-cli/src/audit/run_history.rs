@@ -129,6 +129,7 @@ impl RunHistory {
             noise_rate_interval: estimate.interval,
             matrix: TransitionRecord::of(&Transition::of_counts(self.classes.len(), &counts)?),
             suspects: suspects.len(),
+            missing_rows: 0,
             per_class,
             warnings: emptied
                 .iter()

@@ -1,6 +1,7 @@
 //! `tares audit`: which labels are wrong, how many, and which labels would be right.
 
 mod idle;
+mod tables;
 pub mod who;
 
 use super::Exit;
@@ -25,10 +26,12 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::Method;
 use tares_core::Label;
-use tares_core::audit::{Score, audit_ranked};
-use tares_core::estimate::{Detector, Estimate, Normalised, Probabilities, ProbabilityMatrix};
+use tares_core::audit::{AuditOptions, Score, audit_with};
+use tares_core::estimate::{Detector, Estimate, MissingRows, Normalised, Probabilities, ProbabilityMatrix, RowIds};
 use tares_data::LoadOptions;
-use tares_data::probabilities::{Agreed, FileRows, ProbabilitySource, agree, in_classes, read_labels, read_truth};
+use tares_data::probabilities::{
+    Agreed, FileRows, ProbabilityFile, ProbabilitySource, agree, in_classes, read_labels, read_truth,
+};
 
 /// Find wrong labels
 ///
@@ -46,20 +49,23 @@ use tares_data::probabilities::{Agreed, FileRows, ProbabilitySource, agree, in_c
   tares audit flowers.csv --label species --probs p.csv     the same, and the page shows the rows
   tares audit runs/flowers-npcl                             a finished run, judged by its training history
   tares audit --labels y.npy --probs p.npy --features f.npy adds a second estimate of the noise rate
+  tares audit probs/*.parquet --id-column id                tables of labels and probabilities, of any number and length
 
 --features stands for the rows: judges read it in their place. Beside --probs, where nobody is asked, it adds a second estimate of the
 noise rate, from the labels of each row's nearest neighbours.
 
 Probabilities are N x K in NPY, NPZ, CSV or Parquet. Columns named after the classes may be in any order;
 without such names, column i is class i. Labels are class names, or column numbers 0..K-1.
+Tables that hold labels beside their probabilities may be many Parquet files, a folder of them or a quoted pattern; a column of
+lists called probs stands for the columns. With --id-column the result does not depend on the order of rows and files.
 Exit codes: 0 no suspects (or --exit-zero), 1 suspects, 2 failure.")]
 pub struct Audit {
-    /// A built-in name, a path, or a directory that `tares train` wrote
+    /// A built-in name, a path, or a directory that `tares train` wrote; or tables of labels and probabilities
     #[arg(required_unless_present = "probs")]
-    data: Option<String>,
-    /// Out-of-sample probabilities, one row per sample and one column per class: NPY, NPZ, CSV or Parquet
+    data: Vec<String>,
+    /// Out-of-sample probabilities, one row per sample and one column per class: NPY, NPZ, CSV or Parquet; may be given several times
     #[arg(long, value_name = "FILE")]
-    probs: Option<PathBuf>,
+    probs: Vec<PathBuf>,
     /// The true labels, by name or number, to measure how good the audit is
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
@@ -78,6 +84,12 @@ pub struct Audit {
     /// Divide every row of --probs by its sum
     #[arg(long)]
     normalise: bool,
+    /// Rows of tables without a label or a probability: an error, or left out and counted
+    #[arg(long, value_enum, value_name = "error|skip", hide_possible_values = true)]
+    missing: Option<tables::Missing>,
+    /// Which rows of tables with --id-column the noise is estimated from [default: 0]
+    #[arg(long, value_name = "N")]
+    sample_seed: Option<u64>,
     /// Exit with 0 even when there are suspects
     #[arg(long)]
     exit_zero: bool,
@@ -109,11 +121,13 @@ impl Audit {
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
         let out = self.out.clone().unwrap_or_else(|| self.default_out());
         self.refuse_idle_options()?;
-        let (mut report, rows) = match (&self.probs, &self.data) {
-            (Some(path), _) => self.of_probabilities(path, screen)?,
-            (None, Some(place)) if self.is_of_run() => self.of_run(place, screen)?,
-            (None, Some(source)) => self.of_data(source, &out.join(FOLDS), screen)?,
-            (None, None) => return Err(Failure::new("name data, a run, or --probs with --labels")),
+        let (mut report, rows) = match (self.tables(), self.probs.as_slice(), self.data.as_slice()) {
+            (Some(tables), _, _) => self.of_tables(&tables, screen)?,
+            (None, [path], _) => self.of_probabilities(path, screen)?,
+            (None, [_, ..], _) => return Err(several_probabilities()),
+            (None, [], [place, ..]) if self.is_of_run() => self.of_run(place, screen)?,
+            (None, [], [source, ..]) => self.of_data(source, &out.join(FOLDS), screen)?,
+            (None, [], []) => return Err(Failure::new("name data, a run, or --probs with --labels")),
         };
         // With probabilities at hand, features are a second opinion: what the labels of each row's nearest rows say.
         if let Some(path) = self.features.features.as_ref().filter(|_| self.kind_has_probabilities()) {
@@ -130,16 +144,18 @@ impl Audit {
 
     /// Whether the data that was named is a run directory.
     fn is_of_run(&self) -> bool {
-        self.probs.is_none() && self.data.as_ref().is_some_and(|place| Path::new(place).join("manifest.json").is_file())
+        self.probs.is_empty()
+            && matches!(self.data.as_slice(), [place] if Path::new(place).join("manifest.json").is_file())
     }
 
     /// Whether the labels are judged by probabilities or margins that are there already.
     fn kind_has_probabilities(&self) -> bool {
-        self.probs.is_some() || self.is_of_run()
+        !self.probs.is_empty() || self.is_of_run()
     }
 
     fn default_out(&self) -> PathBuf {
-        let named = self.data.as_deref().map(Path::new).or(self.probs.as_deref()).unwrap_or(Path::new("audit"));
+        let named = self.data.first().map(Path::new).or(self.probs.first().map(PathBuf::as_path));
+        let named = named.unwrap_or(Path::new("audit"));
         let stem = named.file_stem().map_or_else(|| "data".into(), |stem| stem.to_string_lossy());
         Path::new("audits").join(crate::files::file_name(&stem))
     }
@@ -147,11 +163,11 @@ impl Audit {
     fn of_probabilities(&self, path: &Path, screen: &Screen) -> Outcome<(Findings, AuditRows)> {
         let source = ProbabilitySource::open(path)?;
         let options = self.options();
-        let mut rows = match (&self.data, &options.labels_file) {
+        let mut rows = match (self.data.first(), &options.labels_file) {
             (Some(source), _) => self.load(source, screen)?,
             (None, Some(labels)) => {
                 let Agreed { classes, given } =
-                    agree(&read_labels(labels, options.label.as_deref())?, labels, &source)?;
+                    agree(read_labels(labels, options.label.as_deref())?, labels, &source)?;
                 AuditRows { given, classes, ..AuditRows::default() }
             }
             (None, None) => {
@@ -165,14 +181,26 @@ impl Audit {
         say_columns(&columns, named.as_deref(), &rows.classes, screen);
         self.read_truth(&mut rows)?;
         let origin = path.display().to_string();
-        let keep = |_: &mut Estimate| Ok(());
-        let report = match (self.normalise, file.is_narrow()) {
-            (true, true) => self.audit(&Normalised(FileRows::<f32>::of(&file)), &rows, origin, &keep, screen),
-            (true, false) => self.audit(&Normalised(FileRows::<f64>::of(&file)), &rows, origin, &keep, screen),
-            (false, true) => self.audit(&FileRows::<f32>::of(&file), &rows, origin, &keep, screen),
-            (false, false) => self.audit(&FileRows::<f64>::of(&file), &rows, origin, &keep, screen),
-        };
+        let report = self.audit_file(&file, &rows, origin, None, screen);
         Ok((report.map_err(|failure| normalisable(failure, path))?, rows))
+    }
+
+    /// Audits probabilities that are read from files, in numbers of the width they have there.
+    fn audit_file(
+        &self,
+        file: &ProbabilityFile,
+        rows: &AuditRows,
+        origin: String,
+        ids: Option<&dyn RowIds>,
+        screen: &Screen,
+    ) -> Outcome<Findings> {
+        let keep = |_: &mut Estimate| Ok(());
+        match (self.normalise, file.is_narrow()) {
+            (true, true) => self.audit(&Normalised(FileRows::<f32>::of(file)), rows, origin, ids, &keep, screen),
+            (true, false) => self.audit(&Normalised(FileRows::<f64>::of(file)), rows, origin, ids, &keep, screen),
+            (false, true) => self.audit(&FileRows::<f32>::of(file), rows, origin, ids, &keep, screen),
+            (false, false) => self.audit(&FileRows::<f64>::of(file), rows, origin, ids, &keep, screen),
+        }
     }
 
     fn of_data(&self, source: &str, folds: &Path, screen: &Screen) -> Outcome<(Findings, AuditRows)> {
@@ -202,7 +230,7 @@ impl Audit {
             Detector::Posterior => judges.refine(estimate, &judgement, data.given()),
             _ => Ok(()),
         };
-        let mut findings = self.audit(&table, &rows, judges.origin(), &refine, screen)?;
+        let mut findings = self.audit(&table, &rows, judges.origin(), None, &refine, screen)?;
         findings.summary.judges = judgement.scores.iter().map(JudgeSummary::from).collect();
         let missing = match &rows.unlabelled {
             Some(unlabelled) => judges.label(data, reading, &judgement, unlabelled)?,
@@ -242,7 +270,7 @@ impl Audit {
         // Beside probabilities or a run's history, features replace nothing.
         let features = if self.kind_has_probabilities() { FeatureSource::default() } else { self.features.clone() };
         let (loaded, _) = load_described(source, &self.options(), &features, screen)?;
-        if features.is_none() && self.probs.is_none() {
+        if features.is_none() && self.probs.is_empty() {
             say_backbone(&loaded, screen);
         }
         Ok(AuditRows {
@@ -260,7 +288,7 @@ impl Audit {
 
     fn read_truth(&self, rows: &mut AuditRows) -> Outcome<()> {
         let Some(path) = &self.truth else { return Ok(()) };
-        let truth = in_classes(&read_truth(path)?, path, &rows.classes)?;
+        let truth = in_classes(read_truth(path)?, path, &rows.classes)?;
         if truth.len() != rows.given.len() {
             return Err(Failure::new(format!(
                 "{}: must have a true label for each of the {} rows, got {}",
@@ -279,18 +307,20 @@ impl Audit {
         probs: &P,
         rows: &AuditRows,
         origin: String,
+        ids: Option<&dyn RowIds>,
         refine: &dyn Fn(&mut Estimate) -> Outcome<()>,
         screen: &Screen,
     ) -> Outcome<Findings> {
         let bars = screen.bars();
         let bar = work_bar(&bars, "auditing");
         let (method, rank) = (self.method.unwrap_or_default(), self.rank.unwrap_or_default());
-        let audited = audit_ranked(probs, &rows.given, method, rank);
+        let missing = self.missing.map_or(MissingRows::Refuse, tables::Missing::rows);
+        let audited = audit_with(probs, &rows.given, &AuditOptions { detector: method, score: rank, missing, ids });
         bar.finish_and_clear();
         let mut audited = audited?;
         refine(&mut audited.estimate)?;
         let names = rows.names(probs.classes());
-        let mut report = Findings::of(&audited, names, method, origin);
+        let mut report = Findings::taken(&mut audited, names, method, origin);
         if let Some(truth) = &rows.truth {
             report.compare(&rows.given, truth, audited.scores(probs, &rows.given, rank)?)?;
         }
@@ -306,6 +336,12 @@ fn resumable(failure: Failure) -> Failure {
         },
         other => other,
     }
+}
+
+/// Several files of probabilities have their labels inside.
+fn several_probabilities() -> Failure {
+    Failure::new("several files of --probs must hold their labels themselves")
+        .way_out("leave out --labels and the data, and name the column of labels with --label")
 }
 
 /// Where rows don't sum to 1, the error suggests --normalise.

@@ -10,7 +10,7 @@ use crate::run::experiment::Experiment;
 use crate::run::label_noise::LabelNoise;
 use crate::run::load::Load;
 use crate::run::noise_rate::NoiseRate;
-use crate::run::runs::{place, run_all};
+use crate::run::runs::{Sharing, place, run_all};
 use crate::run::spec_file::{self, VERSION};
 use crate::run::train::{Start, same_spec};
 use crate::ui::failure::Outcome;
@@ -32,6 +32,8 @@ use tares::method::Methods;
   tares compare --data mnist --noise symmetric:0.5 --methods standard,gce,co-teaching,npcl --seed-list 1,7 --out t
   tares compare --spec runs/table/experiment.toml --out again             repeat a comparison exactly
   tares compare --spec runs/table/experiment.toml --seeds 5 --out more    the same with more seeds
+  tares compare --spec runs/table/experiment.toml --out shared --dry-run  which runs, and how long they will take
+  tares compare --spec runs/table/experiment.toml --out shared --shard 2/8 the second of eight parts, as one job of an array
 
 The methods are told the true rate of the noise, as in published comparisons; --noise-rate auto estimates it instead.")]
 pub struct Compare {
@@ -65,6 +67,8 @@ pub struct Compare {
     /// Delete earlier runs of this comparison in --out first
     #[arg(long)]
     overwrite: bool,
+    #[command(flatten)]
+    sharing: Sharing,
     /// Take all settings from this file; options on the command line override it
     #[arg(long, value_name = "FILE", conflicts_with = "Load")]
     spec: Option<PathBuf>,
@@ -85,15 +89,22 @@ impl Compare {
         if self.jobs == 0 {
             return Err(tares_core::Error::value("jobs", "at least 1", 0).into());
         }
-        let runs = experiment.runs()?;
+        let all = experiment.runs()?;
+        let runs = self.sharing.part(&all);
         let start = if self.overwrite { Start::Overwrite } else { Start::Resume };
+        self.sharing.refuse_overwrite(self.overwrite)?;
         if start == Start::Resume {
             // Check all runs before writing anything, so that a refused comparison changes no file.
             runs.iter().try_for_each(|spec| same_spec(&place(&self.out, spec), spec))?;
         }
         let loaded = load(&experiment.data, &experiment.load.options(), screen)?;
+        if self.sharing.dry_run {
+            self.sharing.print_costs(&runs, &loaded, &self.out, screen)?;
+            return Ok(Exit::Fine);
+        }
         create_directory(&self.out)?;
-        for report in ["report.html", "summary.csv"] {
+        self.sharing.same_experiment(&self.out.join("experiment.toml"), &experiment)?;
+        for report in ["report.html", "summary.csv"].iter().filter(|_| self.sharing.shard.is_none()) {
             // Until the new ones are written: they describe runs that now change.
             remove(&self.out.join(report))?;
         }
@@ -101,6 +112,8 @@ impl Compare {
         let table = LiveTable::new(&runs, screen);
         let records = run_all(&runs, &loaded, &self.out, start, self.jobs, screen, &table)?;
         table.clear();
+        // The last part to be finished has all runs; the others leave the report to it, or to `tares report`.
+        let Some(records) = self.sharing.all_records(&all, records, &self.out, screen)? else { return Ok(Exit::Fine) };
         let rows = report::write_all(&self.out, &report::title(&records), &records)?;
         screen.line(summary::accuracy_table(&rows).text(screen))?;
         if rows.iter().any(|row| row.label_precision_last10.is_some()) {

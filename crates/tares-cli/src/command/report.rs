@@ -4,8 +4,11 @@ use super::Exit;
 use crate::record::RunRecord;
 use crate::report::told_apart::told_apart;
 use crate::report::{self, summary};
+use crate::run::experiment::Experiment;
+use crate::run::runs::RunProgress;
+use crate::run::spec_file;
 use crate::ui::failure::{Failure, Outcome};
-use crate::ui::terminal::{Screen, json_path};
+use crate::ui::terminal::{Screen, json_path, plain};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +19,7 @@ use std::path::{Path, PathBuf};
   tares report runs/a runs/b              two runs side by side
   tares report runs/table --out paper     all runs below a directory, e.g. of `tares compare`
 
+Of a comparison that is not finished, it joins what is there and says what is missing.
 Writes report.html, summary.csv, the tables as .txt, .md, .tex and .csv, and every picture as .svg and .png.")]
 pub struct Report {
     /// Run directories, or directories that contain them
@@ -35,16 +39,51 @@ impl Report {
     /// # Errors
     /// There is no run, a record is damaged, or the output cannot be written.
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
+        let expected = expected(&self.runs)?;
         let runs = read_runs(&self.runs)?;
         let out = self.out.unwrap_or_else(|| self.runs[0].join("report"));
         let title = self.title.unwrap_or_else(|| report::title(&runs));
         let rows = report::write_all(&out, &title, &runs)?;
         screen.line(summary::accuracy_table(&rows).text(screen))?;
+        say_missing(&expected, screen)?;
         screen.line(format!("{}", out.join("report.html").display()))?;
-        screen.result(|| serde_json::json!({ "page": json_path(&out.join("report.html")), "runs": rows }))?;
+        let missing: Vec<&RunProgress> = expected.iter().filter(|run| !run.finished).collect();
+        screen.result(
+            || serde_json::json!({ "page": json_path(&out.join("report.html")), "runs": rows, "missing": missing }),
+        )?;
         Ok(Exit::Fine)
     }
 }
+
+/// How far the runs are that the comparisons in these directories ask for; nothing about directories that are no comparison.
+fn expected(places: &[PathBuf]) -> Outcome<Vec<RunProgress>> {
+    let mut found = Vec::new();
+    for place in places.iter().filter(|place| place.join("experiment.toml").is_file()) {
+        let experiment: Experiment = spec_file::read(&place.join("experiment.toml"))?;
+        found.extend(experiment.runs()?.iter().map(|spec| RunProgress::of(place, spec)));
+    }
+    Ok(found)
+}
+
+/// Prints which runs are missing, and who is at work on them.
+fn say_missing(expected: &[RunProgress], screen: &Screen) -> Outcome<()> {
+    let missing: Vec<&RunProgress> = expected.iter().filter(|run| !run.finished).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let (finished, all) = (expected.len() - missing.len(), expected.len());
+    screen.line(format!("{finished} of {all} runs are finished; missing:"))?;
+    for run in missing.iter().take(SHOWN) {
+        screen.line(format!("  {}: {}", plain(&run.run), run.sentence()))?;
+    }
+    if missing.len() > SHOWN {
+        screen.line(format!("  and {} more", missing.len() - SHOWN))?;
+    }
+    Ok(())
+}
+
+/// Missing runs that are named.
+const SHOWN: usize = 40;
 
 /// Reads the runs in and below the given directories that have at least one epoch, ordered by path.
 ///

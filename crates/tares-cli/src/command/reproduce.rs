@@ -13,7 +13,7 @@ use crate::reproduce::shared_runs::take_over;
 use crate::reproduce::verdict::Ruling;
 use crate::reproduce::{catalogue, theorems};
 use crate::run::experiment::Experiment;
-use crate::run::runs::{place, run_all};
+use crate::run::runs::{Sharing, place, run_all};
 use crate::run::train::{Start, same_spec};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::live_table::LiveTable;
@@ -32,6 +32,7 @@ use std::path::PathBuf;
   tares reproduce mnist                             the table on MNIST, sized for two cores
   tares reproduce mnist --only NPCL,GCE --seeds 5   two of its rows, five seeds
   tares reproduce cifar-10 --scale paper --device cuda
+  tares reproduce mnist --shard 2/8                 the second of eight parts of its runs
   tares reproduce my-recipe.toml                    a recipe of your own
   tares reproduce publish --to .                    write down everything that ran: RESULTS.md, results/paper/")]
 pub struct Reproduce {
@@ -61,6 +62,8 @@ pub struct Reproduce {
     /// Run although files are missing, with the part of the data that is here
     #[arg(long)]
     subset: bool,
+    #[command(flatten)]
+    sharing: Sharing,
     /// publish: the directory for RESULTS.md and results/paper
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
@@ -119,7 +122,8 @@ impl Reproduce {
             return Err(missing_failure(recipe, self.scale, &lacking, self.data_dir.as_deref()));
         }
         let here = ReproductionPlace::new(&self.out, name, self.scale);
-        let runs = experiment.runs()?;
+        let all = experiment.runs()?;
+        let runs = self.sharing.part(&all);
         runs.iter().try_for_each(|spec| same_spec(&place(&here.path, spec), spec))?;
         let scale = recipe.scale(self.scale);
         screen.note(format!("{}: {}", recipe.title, scale.time));
@@ -127,6 +131,10 @@ impl Reproduce {
         let loaded = load(&experiment.data, &experiment.load.options(), screen)?;
         // What only the data can refuse, before anything is written.
         experiment.load.first_rows(&experiment.load.thinned(&loaded.train)?)?;
+        if self.sharing.dry_run {
+            self.sharing.print_costs(&runs, &loaded, &here.path, screen)?;
+            return Ok(Exit::Fine);
+        }
         here.claim(recipe, self.scale, &self.device)?;
         let taken = take_over(&self.out, &here.path, &runs, &loaded)?;
         if taken > 0 {
@@ -134,8 +142,11 @@ impl Reproduce {
                 .note(format!("{taken} runs are those of other recipes in {}", plain(&self.out.display().to_string())));
         }
         let table = LiveTable::new(&runs, screen);
-        run_all(&runs, &loaded, &here.path, Start::Resume, self.jobs, screen, &table)?;
+        let done = run_all(&runs, &loaded, &here.path, Start::Resume, self.jobs, screen, &table)?;
         table.clear();
+        if self.sharing.all_records(&all, done, &here.path, screen)?.is_none() {
+            return Ok(Exit::Fine);
+        }
         let records = here.finished(recipe, self.scale)?;
         let reproduction = Reproduction { name, recipe, size: self.scale, runs: &records };
         reproduction.write(&here.path)?;

@@ -9,13 +9,13 @@ use crate::learner::learnt::PANEL_FILE;
 use crate::learner::{ColumnLearner, Learner};
 use crate::record::RunRecord;
 use crate::report::{self, summary::mean_of_last_words};
-use crate::run::directory::{first_missing, model_file};
+use crate::run::directory::{RunDirectory, first_missing, model_file};
 use crate::run::label_noise::LabelNoise;
 use crate::run::load::Load;
 use crate::run::noise_rate::{NoiseRate, sensitivity};
 use crate::run::spec::Spec;
 use crate::run::spec_file::{self, VERSION};
-use crate::run::train::{Event, Start, run};
+use crate::run::train::{Event, Start, run_in};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::judges_bar::{judges_bar, show_judge};
 use crate::ui::terminal::{Screen, epoch_bar, json_path, plain};
@@ -125,7 +125,11 @@ impl Train {
         ));
         found.notes.iter().for_each(|note| screen.note(format!("  {}", plain(note))));
         let shown = Shown::new(&spec, screen);
-        let record = run(&spec, &loaded, backbone.as_ref(), &out, start, &|event| shown.hear(event));
+        // A refused run creates no directory.
+        let record = spec.check().and_then(|()| {
+            let directory = RunDirectory::lock(&out)?;
+            run_in(&directory, &spec, &loaded, backbone.as_ref(), start, &|event| shown.hear(event))
+        });
         shown.clear();
         let record = record.map_err(|failure| resumable(failure, &out))?;
         if let Some(file) = first_missing(&out) {

@@ -2,6 +2,7 @@
 
 use crate::ui::failure::Outcome;
 use crate::ui::terminal::plain;
+use std::collections::HashMap;
 use std::path::Path;
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::{Dataset, Label};
@@ -18,6 +19,8 @@ pub struct RowNames<'a> {
     pub ids: &'a [String],
     /// K, the number of classes.
     pub classes: usize,
+    /// Without data, where not all names are held: those of the suspects.
+    pub named: Option<&'a HashMap<usize, String>>,
 }
 
 impl RowNames<'_> {
@@ -34,14 +37,18 @@ impl RowNames<'_> {
         match (self.data, self.ids.get(index)) {
             (Some(data), _) => data.id(index),
             (None, Some(id)) => id.clone(),
-            (None, None) => index.to_string(),
+            (None, None) => match self.named {
+                Some(named) => named.get(&index).cloned().unwrap_or_default(),
+                None => index.to_string(),
+            },
         }
     }
 
     /// Whether rows have names other than their number: ids, or their place in a file that has other rows too.
     pub fn has_ids(&self) -> bool {
         let elsewhere = |data: &Dataset| (0..data.len()).any(|row| data.stored(row) != row);
-        self.data.map_or(!self.ids.is_empty(), |data| data.has_ids() || elsewhere(data))
+        let listed = !self.ids.is_empty() || self.named.is_some();
+        self.data.map_or(listed, |data| data.has_ids() || elsewhere(data))
     }
 
     /// Why a label is suspected, in one sentence without control characters.

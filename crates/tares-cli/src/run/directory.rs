@@ -1,19 +1,27 @@
 //! [`RunDirectory`]: the directory of a run, locked so that only one process writes to it.
 
+mod lock;
+
+pub use lock::{LockOwner, WatchedLock};
+
 use crate::files::{create_directory, remove, write_whole};
 use crate::json::to_json;
 use crate::judges::folds::{FOLDS, has_folds, remove_folds};
 use crate::learner::learnt::{NETWORK_FILE, PANEL_FILE};
 use crate::record::{EpochRecord, Manifest};
 use crate::ui::failure::{Failure, Outcome};
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
+use lock::{LockAttempt, RunLock};
+use std::fs::{self, OpenOptions};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tares::Checkpoint;
 
 /// At least this much time passes between two checkpoints.
 pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
+
+/// How often a lock of another machine is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// The files of a finished run besides its spec, its manifest and its epochs.
 const LEFT_BEHIND: [&str; 4] = ["samples.parquet", "gallery.json", "suspects.csv", "model.json"];
@@ -25,41 +33,38 @@ const MODELS: [&str; 2] = [NETWORK_FILE, PANEL_FILE];
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
-    /// The system releases the lock when this file is closed, even after kill -9.
-    _lock: File,
+    _lock: RunLock,
 }
 
 impl RunDirectory {
-    /// Locks the directory, and creates it if necessary.
+    /// Locks the directory, and creates it if necessary. A lock that another machine left behind takes a while to be recognised.
     ///
     /// # Errors
     /// It cannot be created or written, or another process has locked it.
     pub fn lock(path: &Path) -> Outcome<Self> {
-        create_directory(path)?;
-        let lock_path = path.join(".lock");
-        let mut options = OpenOptions::new();
-        let mut lock = options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&lock_path)
-            .map_err(|error| Failure::file(&lock_path, "write", &error))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut owner = String::new();
-                let _ = lock.read_to_string(&mut owner);
-                let owner = owner.trim();
-                let who = if owner.is_empty() { "another process".to_owned() } else { format!("process {owner}") };
-                return Err(Failure::new(format!("{}: {who} is at work in this directory", path.display()))
-                    .way_out("wait until it has ended, or choose another directory with --out"));
+        let mut watched = WatchedLock::default();
+        loop {
+            match Self::attempt(path, &mut watched)? {
+                (Some(directory), _) => return Ok(directory),
+                (None, Some(owner)) if !watched.expects_silence() => {
+                    return Err(Failure::new(format!("{}: {owner} is at work in this directory", path.display()))
+                        .way_out("wait until it has ended, or choose another directory with --out"));
+                }
+                (None, _) => std::thread::sleep(LOOK_EVERY),
             }
-            Err(TryLockError::Error(error)) => return Err(Failure::file(&lock_path, "lock", &error)),
         }
-        // The process id is only for the message above; the lock itself is the system's.
-        let _ = lock.set_len(0).and_then(|()| write!(lock, "{}", std::process::id()));
-        Ok(Self { path: path.to_owned(), _lock: lock })
+    }
+
+    /// Locks the directory unless somebody holds it. Also gives who holds it or, with the directory, who left it behind unfinished.
+    ///
+    /// # Errors
+    /// It cannot be created or written.
+    pub fn attempt(path: &Path, watched: &mut WatchedLock) -> Outcome<(Option<Self>, Option<LockOwner>)> {
+        create_directory(path)?;
+        Ok(match RunLock::attempt(path, watched)? {
+            LockAttempt::Taken(lock, before) => (Some(Self { path: path.to_owned(), _lock: lock }), before),
+            LockAttempt::Held(owner) => (None, Some(owner)),
+        })
     }
 
     /// The path of the directory.
@@ -139,6 +144,11 @@ impl RunDirectory {
     pub fn remove(&self, name: &str) -> Outcome<()> {
         remove(&self.file(name))
     }
+}
+
+/// Who is at work in the directory of a run, as far as this machine can see.
+pub fn owner(run: &Path) -> Option<LockOwner> {
+    RunLock::owner(run)
 }
 
 /// The first file that a finished run should have but does not.

@@ -1,20 +1,35 @@
-//! Trains many runs, a few at the same time, and returns the records of all in order. Finished ones are only read.
+//! Trains many runs, a few at the same time, and returns the records of all in order. Finished ones are only read. Several processes may
+//! share the runs of one directory.
+
+mod cost;
+mod progress;
+mod shard;
+mod sharing;
+
+pub use progress::RunProgress;
+pub use shard::Shard;
+pub use sharing::Sharing;
 
 use crate::files::file_name;
 use crate::judges::panel::JudgesProgress;
-use crate::record::RunRecord;
+use crate::record::{RunRecord, State};
+use crate::run::directory::{RunDirectory, WatchedLock};
 use crate::run::spec::Spec;
-use crate::run::train::{Event, Start, run};
+use crate::run::train::{Event, Start, run_in};
 use crate::ui::failure::{Failure, Outcome};
+use crate::ui::interrupt;
 use crate::ui::terminal::Screen;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tares_data::Loaded;
 
 /// How long a thread without a run waits before it offers its help to the other runs again: much less than a step.
 const HELP_EVERY: Duration = Duration::from_micros(50);
+
+/// How often a run is looked at that another process is at work on.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Is told about the progress of all runs. A run is named by its position among the specs.
 pub trait Watch: Sync {
@@ -41,7 +56,8 @@ pub fn name(spec: &Spec) -> String {
     format!("{} {} seed {}", spec.noise, spec.called(), spec.plan.seed)
 }
 
-/// Trains every run that is not finished, `jobs` at a time, and returns all records in the order of the specs.
+/// Trains every run that is not finished, `jobs` at a time, and returns all records in the order of the specs. Runs that other processes
+/// are at work on are left to them: they come last, to be read when they are finished or taken over when their process has ended.
 ///
 /// # Errors
 /// The first failure. No run is begun after it, but those that are being trained end first.
@@ -54,23 +70,52 @@ pub fn run_all(
     screen: &Screen,
     watch: &dyn Watch,
 ) -> Outcome<Vec<RunRecord>> {
-    let next = AtomicUsize::new(0);
+    let queue: Mutex<VecDeque<Turn>> = Mutex::new((0..runs.len()).map(Turn::first).collect());
     let records: Mutex<Vec<Option<RunRecord>>> = Mutex::new(vec![None; runs.len()]);
     let failure: Mutex<Option<Failure>> = Mutex::new(None);
+    runs.iter().try_for_each(Spec::check)?;
+    interrupt::watch();
+    let one = |turn: &mut Turn| -> Outcome<Option<RunRecord>> {
+        let (position, spec) = (turn.run, &runs[turn.run]);
+        let (directory, owner) = match RunDirectory::attempt(&place(out, spec), &mut turn.watched)? {
+            (Some(directory), before) => (directory, before),
+            (None, Some(owner)) if start == Start::Overwrite => {
+                return Err(Failure::new(format!("{}: {owner} is at work on it", name(spec)))
+                    .way_out("wait until it has ended, or choose another directory with --out"));
+            }
+            (None, owner) => {
+                if interrupt::asked() {
+                    return Err(Failure::Interrupted { way_out: String::new() });
+                }
+                if let Some(owner) = owner.filter(|_| !std::mem::replace(&mut turn.told, true)) {
+                    screen.note(format!("{}: {owner} is at work on it; it comes last here", name(spec)));
+                }
+                return Ok(None);
+            }
+        };
+        let unfinished = directory.manifest()?.is_some_and(|manifest| manifest.state == State::Unfinished);
+        if let Some(owner) = owner.filter(|_| unfinished && start == Start::Resume) {
+            screen.note(format!("{}: taken over from {owner}, which ended before it was finished", name(spec)));
+        }
+        let hear = |event: Event<'_>| match event {
+            Event::Judging(_, progress) => watch.estimating(position, progress),
+            Event::Ready { done, .. } => watch.reached(position, done, None),
+            Event::Epoch(epoch) => watch.reached(position, epoch.epoch, epoch.test_accuracy),
+        };
+        run_in(&directory, spec, loaded, None, start, &hear).map(Some)
+    };
     let work = || {
         loop {
-            let position = next.fetch_add(1, Ordering::SeqCst);
-            if position >= runs.len() || lock(&failure).is_some() {
-                return;
-            }
-            let spec = &runs[position];
-            let record = run(spec, loaded, None, &place(out, spec), start, &|event| match event {
-                Event::Judging(_, progress) => watch.estimating(position, progress),
-                Event::Ready { done, .. } => watch.reached(position, done, None),
-                Event::Epoch(epoch) => watch.reached(position, epoch.epoch, epoch.test_accuracy),
-            });
-            match record {
-                Ok(record) => {
+            let next = lock(&queue).pop_front();
+            let Some(mut turn) = next.filter(|_| lock(&failure).is_none()) else { return };
+            turn.wait();
+            let (position, spec) = (turn.run, &runs[turn.run]);
+            match one(&mut turn) {
+                Ok(None) => {
+                    turn.not_before = Some(Instant::now() + LOOK_EVERY);
+                    lock(&queue).push_back(turn);
+                }
+                Ok(Some(record)) => {
                     let accuracy = record.manifest.result.as_ref().and_then(|result| result.test_accuracy_last10);
                     watch.finished(position, accuracy);
                     if !screen.live {
@@ -117,6 +162,30 @@ pub fn run_all(
         return Err(Failure::new(format!("{} of {} runs did not finish", runs.len() - records.len(), runs.len())));
     }
     Ok(records)
+}
+
+/// A run whose turn it is, now or later.
+struct Turn {
+    run: usize,
+    watched: WatchedLock,
+    not_before: Option<Instant>,
+    /// Whether it was said who is at work on it.
+    told: bool,
+}
+
+impl Turn {
+    fn first(run: usize) -> Self {
+        Self { run, watched: WatchedLock::default(), not_before: None, told: false }
+    }
+
+    /// Waits for its time, and helps other runs of this process meanwhile.
+    fn wait(&self) {
+        while self.not_before.is_some_and(|then| Instant::now() < then) && !interrupt::asked() {
+            if rayon::yield_now() != Some(rayon::Yield::Executed) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

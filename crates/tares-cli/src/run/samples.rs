@@ -124,7 +124,7 @@ impl Samples {
 /// # Errors
 /// A picture that cannot be encoded.
 pub fn gallery(train: &Dataset, shown: &Dataset, suspects: &[Suspect], reading: &Reading) -> Outcome<Vec<Card>> {
-    let names = RowNames { data: Some(shown), listed: &[], ids: &[], classes: train.classes() };
+    let names = RowNames { data: Some(shown), listed: &[], ids: &[], named: None, classes: train.classes() };
     let card = |suspect: &Suspect| Card::of(suspect, names, train.truth(), Some(reading));
     let mut cards = suspects.iter().take(CARDS).map(card).collect::<Outcome<Vec<_>>>()?;
     mark_words(&mut cards, suspects, train)?;

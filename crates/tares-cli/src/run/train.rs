@@ -57,25 +57,25 @@ pub enum Event<'a> {
     Epoch(&'a EpochRecord),
 }
 
-/// Trains a spec in a directory, or continues the run that is there.
+/// Trains a spec in a directory that this process has locked, or continues the run that is there.
 ///
 /// # Errors
 /// The directory holds another run; a value does not fit the data; a file cannot be written; Ctrl-C.
-pub fn run(
+pub fn run_in(
+    directory: &RunDirectory,
     spec: &Spec,
     loaded: &Loaded,
     backbone: Option<&BackboneRecord>,
-    place: &Path,
     start: Start,
     hear: &(dyn Fn(Event<'_>) + Sync),
 ) -> Outcome<RunRecord> {
     spec.check()?;
     // From here on, Ctrl-C stops after the current epoch and leaves a run that can be continued.
     interrupt::watch();
-    let directory = RunDirectory::lock(place)?;
+    let place = directory.path();
     let learner = spec.network.clone().unwrap_or_else(|| Learner::network_for(loaded.train.shape()));
     let spec = spec.complete(learner.clone());
-    let before = begin(&directory, &spec, start)?;
+    let before = begin(directory, &spec, start)?;
     if before.as_ref().is_some_and(|before| before.state == State::Finished) {
         return RunRecord::read(place);
     }
@@ -93,7 +93,7 @@ pub fn run(
         None => spec.method.clone(),
     };
     let mut manifest = manifest(&spec, loaded, &train, &learner, rate, before.as_ref())?;
-    let training = Training { spec: &spec, loaded, backbone, train: &train, method: &method, directory: &directory };
+    let training = Training { spec: &spec, loaded, backbone, train: &train, method: &method, directory };
     let learnt = match &learner {
         Learner::Network(network) => training.network(network, &mut manifest, hear)?,
         Learner::Columns(columns) => training.columns(*columns, &mut manifest, hear)?,
@@ -210,7 +210,7 @@ impl Training<'_> {
         let seen = samples::Samples::of(train, learnt);
         seen.write_parquet(&directory.file("samples.parquet"))?;
         let suspects = seen.suspects();
-        let names = RowNames { data: Some(train), listed: &[], ids: &[], classes: train.classes() };
+        let names = RowNames { data: Some(train), listed: &[], ids: &[], named: None, classes: train.classes() };
         write_suspects(&directory.file("suspects.csv"), names, &suspects)?;
         // Noise that replaces pictures is seen in the rows themselves.
         let shown = loaded.shown.as_ref().unwrap_or(train);

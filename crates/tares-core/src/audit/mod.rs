@@ -2,22 +2,31 @@
 //!
 //! N rows, K classes. Probabilities must be **out-of-sample**: a model has learnt the wrong labels of the rows it was trained
 //! on. They are read in a fixed number of passes; memory grows with K² and the number of suspects, not with N · K.
+//!
+//! An audit has two halves: a model of the noise is fitted to a sample of the rows ([`Posterior`]), then every block of rows is
+//! judged with it ([`AuditPart`]). [`audit`] runs both on this machine; on many machines the model is sent as bytes, and parts are
+//! merged as they come.
 
+mod options;
+mod part;
 pub mod score;
 mod suspect;
 
+pub use options::AuditOptions;
+use part::suspect;
+pub use part::{AuditPart, AuditTotals, PartCounts};
 pub use score::Score;
 use score::Scorer;
 pub use suspect::{Evidence, Suspect};
 
 use crate::dataset::Label;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::estimate::argmax;
 use crate::estimate::pass::{fold, pick};
 use crate::estimate::posterior::sample::Sample;
+use crate::estimate::probabilities::Probabilities;
 use crate::estimate::probabilities::sealed::{AnyWidth, Erase};
-use crate::estimate::probabilities::{Number, Probabilities};
-use crate::estimate::{Caution, ConfidentJoint, Detector, Estimate, Overview, Posterior};
+use crate::estimate::{Caution, ConfidentJoint, Detector, Estimate, MissingRows, Overview, Posterior};
 use rayon::prelude::*;
 
 /// How good the labels of one class are.
@@ -44,6 +53,8 @@ pub struct Audited {
     pub suspects: Vec<Suspect>,
     /// Per given class.
     pub per_class: Vec<ClassQuality>,
+    /// Rows that were left out, because they lack a label or a probability.
+    pub missing: usize,
     model: Posterior,
 }
 
@@ -69,51 +80,63 @@ pub fn audit<P: Probabilities>(probs: &P, given: &[Label], detector: Detector) -
 /// # Errors
 /// As [`audit`].
 pub fn audit_ranked<P: Probabilities>(probs: &P, given: &[Label], detector: Detector, score: Score) -> Result<Audited> {
-    audit_any(P::Number::erase(probs), given, detector, score)
+    audit_with(probs, given, &AuditOptions { detector, score, ..AuditOptions::default() })
 }
 
-fn audit_any(probs: AnyWidth<'_>, given: &[Label], detector: Detector, score: Score) -> Result<Audited> {
+/// Audits labels, with everything that can be chosen.
+///
+/// # Errors
+/// As [`audit`]; missing rows that are to be left out, with another detector than [`Detector::Posterior`]; ids that cannot be read.
+pub fn audit_with<P: Probabilities>(probs: &P, given: &[Label], options: &AuditOptions<'_>) -> Result<Audited> {
+    audit_any(P::Number::erase(probs), given, options)
+}
+
+fn audit_any(probs: AnyWidth<'_>, given: &[Label], options: &AuditOptions<'_>) -> Result<Audited> {
     match probs {
-        AnyWidth::Narrow(probs) => audit_rows(probs, given, detector, score),
-        AnyWidth::Wide(probs) => audit_rows(probs, given, detector, score),
+        AnyWidth::Narrow(probs) => audit_rows(probs, given, options),
+        AnyWidth::Wide(probs) => audit_rows(probs, given, options),
     }
 }
 
-fn audit_rows<P: Probabilities + ?Sized>(
-    probs: &P,
-    given: &[Label],
-    detector: Detector,
-    score: Score,
-) -> Result<Audited> {
-    let model = Posterior::of(&Sample::draw(probs, given)?);
-    let (overview, estimate, mut suspects) = match detector {
+fn audit_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], options: &AuditOptions<'_>) -> Result<Audited> {
+    let AuditOptions { detector, score, missing, ids } = *options;
+    if missing == MissingRows::Skip && (detector != Detector::Posterior || score == Score::ClassAdjusted) {
+        let only = "refused with another detector than posterior, and with the score class-adjusted";
+        return Err(Error::value("rows without label or probability", only, "the wish to leave them out"));
+    }
+    let model = Posterior::of(&Sample::draw(probs, given, ids, missing)?);
+    let (totals, mut suspects) = match detector {
         // The default needs a single pass, which checks and judges each row.
-        Detector::Posterior if score != Score::ClassAdjusted => by_posterior(probs, given, &model, score, None)?,
-        Detector::Posterior => by_posterior(probs, given, &model, score, Some(&Overview::of(probs, given)?))?,
+        Detector::Posterior => {
+            let known = match score {
+                Score::ClassAdjusted => Some(Overview::of(probs, given)?),
+                _ => None,
+            };
+            let part = by_posterior(probs, given, &model, &Scorer::new(score, known.as_ref(), &model), missing)?;
+            (part.counts.finish(&model)?, part.suspects)
+        }
         Detector::Confident => {
             let overview = Overview::of(probs, given)?;
             let scorer = Scorer::new(score, Some(&overview), &model);
             let (estimate, suspects) = by_confidence(probs, given, &model, &scorer, &overview)?;
-            (overview, estimate, suspects)
+            (AuditTotals::counted(overview, estimate, &suspects), suspects)
         }
         Detector::Argmax => {
             let overview = Overview::of(probs, given)?;
             let scorer = Scorer::new(score, Some(&overview), &model);
             let (estimate, suspects) = by_argmax(probs, given, &scorer)?;
-            (overview, estimate, suspects)
+            (AuditTotals::counted(overview, estimate, &suspects), suspects)
         }
     };
     suspects.par_sort_unstable_by(|a, b| a.score.total_cmp(&b.score).then(a.index.cmp(&b.index)));
-    let per_class = per_class(&overview, &suspects);
-    Ok(Audited { overview, estimate, suspects, per_class, model })
+    let AuditTotals { overview, estimate, per_class, missing } = totals;
+    Ok(Audited { overview, estimate, suspects, per_class, missing, model })
 }
 
 impl Audited {
     /// What should be known before rate and suspects are trusted.
     pub fn cautions(&self) -> Vec<Caution> {
-        let mut found = Caution::about(&self.overview, &self.estimate);
-        found.extend(Caution::emptied(self.per_class.iter().map(|class| (class.rows, class.suspects))));
-        found
+        cautions(&self.overview, &self.estimate, &self.per_class)
     }
 
     /// The score of every row, to rank all of them; takes one more pass.
@@ -156,24 +179,29 @@ fn score_rows<P: Probabilities + ?Sized>(
     Ok(scores)
 }
 
-/// One pass; `known` is the overview if the score needs it.
+/// Both halves on this machine: every block judged, the parts merged in the order of the rows.
 fn by_posterior<P: Probabilities + ?Sized>(
     probs: &P,
     given: &[Label],
     model: &Posterior,
-    score: Score,
-    known: Option<&Overview>,
-) -> Result<(Overview, Estimate, Vec<Suspect>)> {
-    let scorer = Scorer::new(score, known, model);
-    model.judge_all(probs, given, |found, index, label, row, verdict| {
-        if verdict.contradicted {
-            let score = match scorer {
-                Scorer::Posterior(_) => verdict.right,
-                _ => scorer.of(row, label),
-            };
-            found.push(suspect(index, label, verdict.suggested, score, row));
-        }
-    })
+    scorer: &Scorer<'_>,
+    missing: MissingRows,
+) -> Result<AuditPart> {
+    let mut all = AuditPart::new(probs.classes());
+    fold(
+        probs,
+        given,
+        || AuditPart::new(probs.classes()),
+        |part, block| {
+            part.judge_block(model, block, scorer, missing);
+            Ok(())
+        },
+        |part| {
+            all.merge(part);
+            Ok(())
+        },
+    )?;
+    Ok(all)
 }
 
 fn by_confidence<P: Probabilities + ?Sized>(
@@ -209,10 +237,22 @@ fn by_argmax<P: Probabilities + ?Sized>(
     })
 }
 
-fn suspect<R: Number>(index: usize, given: Label, suggested: Label, score: f64, row: &[R]) -> Suspect {
-    let evidence =
-        Evidence::Probabilities { given: row[given as usize].into(), suggested: row[suggested as usize].into() };
-    Suspect { index, given, suggested, score, evidence }
+impl AuditTotals {
+    /// What should be known before rate and suspects are trusted.
+    pub fn cautions(&self) -> Vec<Caution> {
+        cautions(&self.overview, &self.estimate, &self.per_class)
+    }
+
+    fn counted(overview: Overview, estimate: Estimate, suspects: &[Suspect]) -> Self {
+        let per_class = per_class(&overview, suspects);
+        Self { overview, estimate, per_class, missing: 0 }
+    }
+}
+
+fn cautions(overview: &Overview, estimate: &Estimate, per_class: &[ClassQuality]) -> Vec<Caution> {
+    let mut found = Caution::about(overview, estimate);
+    found.extend(Caution::emptied(per_class.iter().map(|class| (class.rows, class.suspects))));
+    found
 }
 
 fn per_class(overview: &Overview, suspects: &[Suspect]) -> Vec<ClassQuality> {

@@ -288,3 +288,107 @@ fn rate_interval_and_number_of_suspects_agree() {
         }
     }
 }
+
+/// What an audit says, by the names of rows.
+fn by_name(found: &Audited, name: impl Fn(usize) -> usize) -> (Estimate, Vec<(usize, Label, u64)>) {
+    let mut suspects: Vec<_> = found.suspects.iter().map(|s| (name(s.index), s.suggested, s.score.to_bits())).collect();
+    suspects.sort_unstable();
+    (found.estimate.clone(), suspects)
+}
+
+/// So many rows that a sample is drawn, in another order: with ids nothing changes, not a bit.
+#[test]
+fn rows_with_ids_get_the_same_verdicts_in_any_order() {
+    use crate::estimate::{ListedIds, MissingRows};
+    let case = case(45_000, &Transition::symmetric(4, 0.2).unwrap(), 3.0, &mut stream(8, "test"));
+    let run = |order: &[usize], missing: MissingRows| {
+        let probs: Vec<f64> = order.iter().flat_map(|&row| case.probs[4 * row..4 * row + 4].to_vec()).collect();
+        let given: Vec<Label> = order.iter().map(|&row| case.given[row]).collect();
+        let ids: Vec<String> = order.iter().map(|row| format!("row {row}")).collect();
+        let ids = ListedIds { ids: &ids, seed: 0 };
+        let options = AuditOptions { ids: Some(&ids), missing, ..AuditOptions::default() };
+        let found = audit_with(&ProbabilityMatrix::new(&probs, 4).unwrap(), &given, &options).unwrap();
+        by_name(&found, |index| order[index])
+    };
+    let (straight, mixed) = ((0..45_000).collect::<Vec<_>>(), stream(9, "test").permutation(45_000));
+    let mixed: Vec<usize> = mixed.into_iter().map(|row| row as usize).collect();
+    let expected = run(&straight, MissingRows::Refuse);
+    assert!(expected.1.len() > 5000, "{}", expected.1.len());
+    assert_eq!(run(&mixed, MissingRows::Refuse), expected);
+    assert_eq!(run(&mixed, MissingRows::Skip), expected);
+}
+
+/// Partitions of any number and size, each judged on its own with a model that was sent as bytes.
+#[test]
+fn parts_on_many_machines_are_the_audit_of_one() {
+    use crate::estimate::{Draw, DrawnRows, ListedIds, MissingRows};
+    let case = case(40_000, &Transition::pair(5, 0.1).unwrap(), 3.0, &mut stream(10, "test"));
+    let (probs, given) = (&case.probs, &case.given);
+    let ids: Vec<String> = (0..given.len()).map(|row| row.to_string()).collect();
+    let listed = ListedIds { ids: &ids, seed: 7 };
+    let options = AuditOptions { ids: Some(&listed), ..AuditOptions::default() };
+    let whole = audit_with(&ProbabilityMatrix::new(probs, 5).unwrap(), given, &options).unwrap();
+    let counts = &whole.overview.counts;
+    let draw = Draw::of(counts).unwrap();
+    for bounds in [vec![0, 40_000], vec![0, 0, 1, 17, 17, 30_000, 39_999, 40_000]] {
+        let parts: Vec<_> = bounds.windows(2).map(|pair| pair[0]..pair[1]).collect();
+        let mut drawn = DrawnRows::new(5);
+        // In another order than the rows have.
+        for part in parts.iter().rev() {
+            let mut own = DrawnRows::new(5);
+            for row in part.clone() {
+                let key = crate::row_key(7, &ids[row]);
+                if draw.takes(given[row], key) {
+                    own.add(key, given[row], &probs[5 * row..5 * row + 5]);
+                }
+            }
+            drawn.merge(DrawnRows::from_bytes(&own.to_bytes().unwrap()).unwrap());
+        }
+        let model = Posterior::from_bytes(&drawn.fit(counts).unwrap().to_bytes()).unwrap();
+        let (mut totals, mut suspects) = (None::<PartCounts>, Vec::new());
+        for part in parts {
+            let rows = ProbabilityMatrix::new(&probs[5 * part.start..5 * part.end], 5).unwrap();
+            let judged =
+                AuditPart::judge(&model, part.start, &rows, &given[part], Score::Posterior, MissingRows::Refuse)
+                    .unwrap();
+            let counts = PartCounts::from_bytes(&judged.counts.to_bytes().unwrap()).unwrap();
+            match &mut totals {
+                Some(totals) => totals.merge(counts),
+                none => *none = Some(counts),
+            }
+            suspects.extend(judged.suspects);
+        }
+        let totals = totals.unwrap().finish(&model).unwrap();
+        assert_eq!((&totals.overview, &totals.estimate), (&whole.overview, &whole.estimate));
+        assert_eq!(totals.per_class, whole.per_class);
+        suspects.sort_by(|a, b| a.score.total_cmp(&b.score).then(a.index.cmp(&b.index)));
+        assert_eq!(suspects, whole.suspects);
+    }
+}
+
+#[test]
+fn rows_without_label_or_probability_are_left_out_and_counted() {
+    use crate::estimate::{MissingRows, NO_LABEL};
+    let mut case = case(3000, &Transition::symmetric(3, 0.2).unwrap(), 3.0, &mut stream(11, "test"));
+    let skip = AuditOptions { missing: MissingRows::Skip, ..AuditOptions::default() };
+    let table = ProbabilityMatrix::new(&case.probs, 3).unwrap();
+    let plain = audit(&table, &case.given, Detector::Posterior).unwrap();
+    assert_eq!(by_name(&audit_with(&table, &case.given, &skip).unwrap(), |row| row), by_name(&plain, |row| row));
+    // Rows that lack something, put in between: all rows are drawn, so nothing else changes.
+    for row in [0usize, 1, 700, 2999] {
+        case.probs.splice(3 * row..3 * row, [f64::NAN, 0.5, 0.5]);
+        case.given.insert(row, 1);
+        case.probs.splice(3 * row..3 * row, [0.2, 0.3, 0.5]);
+        case.given.insert(row, NO_LABEL);
+    }
+    let table = ProbabilityMatrix::new(&case.probs, 3).unwrap();
+    let found = audit_with(&table, &case.given, &skip).unwrap();
+    assert_eq!((found.missing, found.overview.rows, found.suspects.len()), (8, 3000, plain.suspects.len()));
+    assert!((found.estimate.rate - plain.estimate.rate).abs() < 1e-3);
+    let refused = audit(&table, &case.given, Detector::Posterior).unwrap_err().to_string();
+    assert!(refused.contains("at row"), "{refused}");
+    let argmax = AuditOptions { detector: Detector::Argmax, ..skip };
+    assert!(
+        audit_with(&table, &case.given, &argmax).unwrap_err().to_string().contains("refused with another detector")
+    );
+}

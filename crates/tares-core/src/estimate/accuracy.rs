@@ -12,7 +12,6 @@
 //! ```
 
 use super::pass::fold;
-use super::posterior::sample::Sample;
 use super::probabilities::Probabilities;
 use super::probabilities::sealed::{AnyWidth, Erase};
 use super::row::largest;
@@ -66,8 +65,8 @@ fn of_any(probs: AnyWidth<'_>, given: &[Label]) -> Result<TrueAccuracy> {
 }
 
 fn of_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label]) -> Result<TrueAccuracy> {
-    let model = Posterior::of(&Sample::draw(probs, given)?);
-    let (overview, estimate, _) = model.judge_all(probs, given, |_: &mut Vec<()>, _, _, _, _| {})?;
+    let model = Posterior::fit(probs, given)?;
+    let (overview, estimate) = model.judge_all(probs, given)?.finish(&model)?;
     let judges = model.judges();
     let mut right = [0.0; 3];
     fold(

@@ -4,6 +4,7 @@ use super::pass::{Block, fold};
 use super::probabilities::{Number, Probabilities};
 use super::row::{RowSummary, first_choice};
 use crate::dataset::Label;
+use crate::envelope::{Opened, Sealed};
 use crate::error::{Error, Result, same_length};
 use crate::widest::{Work, widest};
 
@@ -11,6 +12,9 @@ use crate::widest::{Work, widest};
 const SUM_TOLERANCE: f64 = 5e-3;
 /// A 32-bit sum this close to 1 is accepted without a 64-bit sum.
 const SURELY_FINE: f32 = 2e-3;
+
+/// Probabilities are added up as whole numbers of 2⁻⁵⁰: such sums are the same in every order and grouping of the rows.
+const UNITS: f64 = (1u64 << 50) as f64;
 
 /// A classifier with a lower [skill score](Overview::skill) is hardly better than always naming the commonest label.
 pub(crate) const LEAST_SKILL: f64 = 0.2;
@@ -100,12 +104,16 @@ pub(crate) fn check_sizes<P: Probabilities + ?Sized>(probs: &P, given: &[Label])
     same_length("given labels", probs.rows(), given.len())
 }
 
-/// Counts over a part of the rows, and the first or worst of each kind of bad row.
+/// Counts over a part of the rows, and the first or worst of each kind of bad row. Tallies of parts merge to that of the whole, in
+/// whatever order and grouping.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tally {
     counts: Vec<usize>,
-    sums: Vec<f64>,
+    /// Per given class, the sum of its probability; in [`UNITS`].
+    sums: Vec<i128>,
     disagreements: usize,
-    confidence: f64,
+    /// The sum of the largest probabilities; in [`UNITS`].
+    confidence: i128,
     /// (|sum − 1|, row, sum) of the worst row.
     worst: (f64, usize, f64),
     bad_label: Option<(usize, Label)>,
@@ -118,9 +126,9 @@ impl Tally {
     pub(crate) fn new(classes: usize) -> Self {
         Self {
             counts: vec![0; classes],
-            sums: vec![0.0; classes],
+            sums: vec![0; classes],
             disagreements: 0,
-            confidence: 0.0,
+            confidence: 0,
             worst: (0.0, 0, 1.0),
             bad_label: None,
             bad_value: None,
@@ -156,9 +164,9 @@ impl Tally {
             return;
         }
         self.counts[class] += 1;
-        self.sums[class] += row[class].into();
+        self.sums[class] += in_units(row[class].into());
         self.disagreements += usize::from(!agrees);
-        self.confidence += f64::from(summary.max);
+        self.confidence += in_units(f64::from(summary.max));
     }
 
     /// Finds what is wrong with a row; returns whether it can be counted at all.
@@ -188,18 +196,54 @@ impl Tally {
         true
     }
 
-    pub(crate) fn merge(&mut self, later: Self) {
-        self.counts.iter_mut().zip(later.counts).for_each(|(a, b)| *a += b);
-        self.sums.iter_mut().zip(later.sums).for_each(|(a, b)| *a += b);
-        self.disagreements += later.disagreements;
-        self.confidence += later.confidence;
-        if later.worst.0 > self.worst.0 {
-            self.worst = later.worst;
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.counts.iter_mut().zip(other.counts).for_each(|(a, b)| *a += b);
+        self.sums.iter_mut().zip(other.sums).for_each(|(a, b)| *a += b);
+        self.disagreements += other.disagreements;
+        self.confidence += other.confidence;
+        let (gap, row, _) = other.worst;
+        if gap > self.worst.0 || (gap == self.worst.0 && row < self.worst.1) {
+            self.worst = other.worst;
         }
-        self.bad_label = self.bad_label.or(later.bad_label);
-        self.bad_value = self.bad_value.or(later.bad_value);
-        self.outside = self.outside.or(later.outside);
-        self.outside_rows += later.outside_rows;
+        self.bad_label = earlier(self.bad_label, other.bad_label, |bad| bad.0);
+        self.bad_value = earlier(self.bad_value, other.bad_value, |bad| bad.0);
+        self.outside = earlier(self.outside, other.outside, |bad| bad.0);
+        self.outside_rows += other.outside_rows;
+    }
+
+    /// K.
+    pub(crate) fn classes(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Rows that were counted.
+    pub(crate) fn rows(&self) -> usize {
+        self.counts.iter().sum()
+    }
+
+    /// Appends the counts; only of a tally that [is fine](Self::is_fine).
+    pub(crate) fn write(&self, out: &mut Sealed) {
+        out.list(&self.counts, |out, count| out.u64(count as u64));
+        out.list(&self.sums, Sealed::i128);
+        out.u64(self.disagreements as u64);
+        out.i128(self.confidence);
+        [self.worst.0, self.worst.2].into_iter().for_each(|number| out.f64(number));
+        out.u64(self.worst.1 as u64);
+    }
+
+    /// Reads what [`write`](Self::write) wrote.
+    pub(crate) fn read(from: &mut Opened<'_>) -> Result<Self> {
+        let counts = from.list(Opened::size)?;
+        let mut tally = Self::new(counts.len());
+        (tally.counts, tally.sums) = (counts, from.list(Opened::i128)?);
+        tally.disagreements = from.size()?;
+        tally.confidence = from.i128()?;
+        (tally.worst.0, tally.worst.2) = (from.f64()?, from.f64()?);
+        tally.worst.1 = from.size()?;
+        if tally.sums.len() != tally.counts.len() {
+            return Err(from.bad("lists of different lengths"));
+        }
+        Ok(tally)
     }
 
     /// Whether `finish` will succeed.
@@ -241,14 +285,31 @@ impl Tally {
             )
             .at(format!("row {}", self.worst.1)));
         }
-        let mean = |class: usize| (self.counts[class] > 0).then(|| self.sums[class] / self.counts[class] as f64);
+        let mean =
+            |class: usize| (self.counts[class] > 0).then(|| in_ones(self.sums[class]) / self.counts[class] as f64);
         Ok(Overview {
             rows,
             self_confidence: (0..classes).map(mean).collect(),
             disagreements: self.disagreements,
-            confidence: self.confidence / rows as f64,
+            confidence: in_ones(self.confidence) / rows as f64,
             counts: self.counts,
         })
+    }
+}
+
+#[inline(always)]
+fn in_units(probability: f64) -> i128 {
+    i128::from((probability * UNITS) as i64)
+}
+
+fn in_ones(units: i128) -> f64 {
+    units as f64 / UNITS
+}
+
+fn earlier<T: Copy>(a: Option<T>, b: Option<T>, row: impl Fn(T) -> usize) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if row(a) <= row(b) { a } else { b }),
+        (a, b) => a.or(b),
     }
 }
 
@@ -278,6 +339,27 @@ mod tests {
         assert!(failure(&[3.0, -2.0, -1.0, 4.5], &[0, 1]).contains("look like logits"));
         assert_eq!(failure(&[0.5, 0.5], &[0, 1]), "given labels must have 1 entries, got 2");
         assert_eq!(failure(&[], &[]), "given labels must not be empty");
+    }
+
+    #[test]
+    fn tallies_of_parts_merge_in_any_order_and_grouping() {
+        let rows: Vec<[f64; 2]> = (0..30).map(|i| [f64::from(i) / 29.0, 1.0 - f64::from(i) / 29.0]).collect();
+        let tally = |parts: &[std::ops::Range<usize>]| {
+            let mut all = Tally::new(2);
+            for part in parts {
+                let mut tally = Tally::new(2);
+                part.clone().for_each(|i| _ = tally.add(i, (i % 2) as Label, &rows[i]));
+                all.merge(tally);
+            }
+            all
+        };
+        let whole = tally(&[0..30]);
+        assert_eq!(tally(&[0..7, 7..8, 8..30]), whole);
+        assert_eq!(tally(&[20..30, 0..9, 9..9, 9..20]), whole);
+        let mut bytes = Sealed::new(b"test", 1);
+        whole.write(&mut bytes);
+        let bytes = bytes.close();
+        assert_eq!(Tally::read(&mut Opened::new("tally", b"test", 1, &bytes).unwrap()).unwrap(), whole);
     }
 
     #[test]

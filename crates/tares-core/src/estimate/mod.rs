@@ -13,25 +13,29 @@ pub mod check;
 pub mod confident;
 pub mod margins;
 pub(crate) mod math32;
+mod missing;
 pub mod neighbours;
 pub(crate) mod pass;
 pub mod posterior;
 pub mod probabilities;
 pub(crate) mod row;
+mod row_ids;
 pub mod surest;
 
 pub use accuracy::{TrueAccuracy, true_accuracy};
 pub use caution::Caution;
 pub use check::Overview;
 pub use confident::ConfidentJoint;
+pub use missing::{MissingRows, NO_LABEL};
+pub use posterior::sample::{Draw, DrawnRows};
 pub use posterior::{Posterior, Verdict};
 pub use probabilities::{Normalised, Number, Probabilities, ProbabilityMatrix};
+pub use row_ids::{ListedIds, RowIds};
 
 use crate::dataset::Label;
 use crate::error::{Error, Result};
 use crate::named::{Named, as_text};
 use crate::noise::Transition;
-use posterior::sample::Sample;
 use probabilities::sealed::{AnyWidth, Erase};
 use std::fmt;
 use std::str::FromStr;
@@ -146,8 +150,8 @@ fn estimate_any(probs: AnyWidth<'_>, given: &[Label], detector: Detector) -> Res
 fn estimate_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], detector: Detector) -> Result<Estimate> {
     match detector {
         Detector::Posterior => {
-            let model = Posterior::of(&Sample::draw(probs, given)?);
-            Ok(model.judge_all(probs, given, |_: &mut Vec<()>, _, _, _, _| {})?.1)
+            let model = Posterior::fit(probs, given)?;
+            Ok(model.judge_all(probs, given)?.finish(&model)?.1)
         }
         Detector::Confident => {
             let overview = Overview::of(probs, given)?;

@@ -1,15 +1,18 @@
 //! Passes over the rows: `fold` visits all of them in blocks, `pick` reads single ones.
 //!
-//! Rows are cut into shards that depend on N and K alone; shards run on all cores, and their results are merged in the
-//! order of the rows. So a result depends neither on the number of threads nor on where the rows are kept.
+//! Rows are cut into shards that depend on N, K and the natural parts of a file alone; shards run on all cores, and their results are
+//! merged in the order of the rows. So a result does not depend on the number of threads. Sums over shards are exact, so it does not
+//! depend on where the rows are kept either.
 
 use super::probabilities::Probabilities;
 use crate::dataset::Label;
-use crate::error::{Result, same_length};
-use std::sync::Mutex;
+use crate::error::{Error, Result, same_length};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// One block of rows of a pass.
+#[derive(Clone, Copy)]
 pub(crate) struct Block<'a, R> {
     pub(crate) first: usize,
     pub(crate) given: &'a [Label],
@@ -28,30 +31,46 @@ impl<'a, R> Block<'a, R> {
 
 /// One pass over all rows. Each shard starts from `begin()`, and `work` gets its blocks in order, on any thread. `merge` gets
 /// the results of the shards in the order of the rows.
-pub(crate) fn fold<P, A, B, W, M>(probs: &P, given: &[Label], begin: B, work: W, mut merge: M) -> Result<()>
+pub(crate) fn fold<P, A, B, W, M>(probs: &P, given: &[Label], begin: B, work: W, merge: M) -> Result<()>
 where
     P: Probabilities + ?Sized,
     A: Send,
     B: Fn() -> A + Sync,
     W: Fn(&mut A, &Block<'_, P::Number>) -> Result<()> + Sync,
-    M: FnMut(A) -> Result<()>,
+    M: FnMut(A) -> Result<()> + Send,
 {
     let (rows, classes) = (probs.rows(), probs.classes());
     same_length("given labels", rows, given.len())?;
     let height = block_height(classes);
-    let shard = shard_rows(rows, height);
+    let shards = shards(rows, height, probs.natural_starts());
     let one = |number: usize, buffer: &mut Vec<P::Number>| {
         let mut state = begin();
-        for first in (number * shard..((number + 1) * shard).min(rows)).step_by(height) {
-            let last = (first + height).min((number + 1) * shard).min(rows);
+        let (start, end) = (shards[number], shards.get(number + 1).copied().unwrap_or(rows));
+        for first in (start..end).step_by(height) {
+            let last = (first + height).min(end);
             buffer.resize((last - first) * classes, P::Number::default());
             probs.read(first, buffer)?;
             work(&mut state, &Block { first, given: &given[first..last], values: buffer, classes })?;
         }
         Ok(state)
     };
-    for result in in_order(rows.div_ceil(shard.max(1)), Vec::new, one) {
-        merge(result?)?;
+    in_order(shards.len(), Vec::new, one, merge)
+}
+
+/// All rows in order, block by block, on this thread alone.
+pub(crate) fn blocks<P: Probabilities + ?Sized>(
+    probs: &P,
+    given: &[Label],
+    mut work: impl FnMut(&Block<'_, P::Number>),
+) -> Result<()> {
+    let (rows, classes) = (probs.rows(), probs.classes());
+    same_length("given labels", rows, given.len())?;
+    let (height, mut buffer) = (block_height(classes), Vec::new());
+    for first in (0..rows).step_by(height) {
+        let last = (first + height).min(rows);
+        buffer.resize((last - first) * classes, P::Number::default());
+        probs.read(first, &mut buffer)?;
+        work(&Block { first, given: &given[first..last], values: &buffer, classes });
     }
     Ok(())
 }
@@ -64,7 +83,7 @@ where
     A: Send,
     B: Fn() -> A + Sync,
     W: Fn(&mut A, usize, &[P::Number]) + Sync,
-    M: FnMut(A),
+    M: FnMut(A) + Send,
 {
     let classes = probs.classes();
     let height = block_height(classes);
@@ -89,27 +108,46 @@ where
         }
         Ok(state)
     };
-    for result in in_order(wanted.len().div_ceil(shard.max(1)), Vec::new, one) {
-        merge(result?);
-    }
-    Ok(())
+    in_order(wanted.len().div_ceil(shard.max(1)), Vec::new, one, |state| {
+        merge(state);
+        Ok(())
+    })
 }
 
-/// Calls `work` for 0..count on all threads of the pool and returns the results in order. Numbers are handed out in order, so
-/// that a file is read from beginning to end. After a failure no later number is started.
-fn in_order<S, A, I, W>(count: usize, scratch: I, work: W) -> Vec<Result<A>>
+/// Calls `work` for 0..count on all threads of the pool, and `merge` with the results in order, each as soon as all before it are there:
+/// so few of them wait in memory. Numbers are handed out in order, so that a file is read from beginning to end. After a failure no later
+/// number is started, and nothing after it is merged.
+fn in_order<S, A, I, W, M>(count: usize, scratch: I, work: W, merge: M) -> Result<()>
 where
     A: Send,
     I: Fn() -> S + Sync,
     W: Fn(usize, &mut S) -> Result<A> + Sync,
+    M: FnMut(A) -> Result<()> + Send,
 {
+    struct Merging<A, M> {
+        next: usize,
+        waiting: BTreeMap<usize, Result<A>>,
+        merge: M,
+        failure: Option<Error>,
+    }
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
-    let done = Mutex::new(Vec::with_capacity(count));
-    let keep = |results: Vec<(usize, Result<A>)>| {
-        done.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(results);
+    let merging = Mutex::new(Merging { next: 0, waiting: BTreeMap::new(), merge, failure: None });
+    let take = |number: usize, result: Result<A>| {
+        let mut merging = merging.lock().unwrap_or_else(PoisonError::into_inner);
+        let Merging { next, waiting, merge, failure } = &mut *merging;
+        waiting.insert(number, result);
+        while failure.is_none()
+            && let Some(result) = waiting.remove(next)
+        {
+            *failure = result.and_then(&mut *merge).err();
+            if failure.is_some() {
+                failed.fetch_min(*next, Ordering::Relaxed);
+            }
+            *next += 1;
+        }
     };
     let run = || {
-        let (mut own, mut results) = (scratch(), Vec::new());
+        let mut own = scratch();
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= count || number > failed.load(Ordering::Relaxed) {
@@ -119,15 +157,13 @@ where
             if result.is_err() {
                 failed.fetch_min(number, Ordering::Relaxed);
             }
-            results.push((number, result));
+            take(number, result);
         }
-        keep(results);
     };
     let threads = rayon::current_num_threads().min(count);
     rayon::scope(|scope| (0..threads).for_each(|_| scope.spawn(|_| run())));
-    let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    done.sort_unstable_by_key(|(number, _)| *number);
-    done.into_iter().map(|(_, result)| result).collect()
+    let merging = merging.into_inner().unwrap_or_else(PoisonError::into_inner);
+    merging.failure.map_or(Ok(()), Err)
 }
 
 /// A gap of fewer numbers than this is read rather than skipped.
@@ -141,7 +177,50 @@ fn shard_rows(rows: usize, unit: usize) -> usize {
     rows.div_ceil(SHARDS).next_multiple_of(unit)
 }
 
+/// The first row of every shard. Natural parts are shards, unless they are small and taken together, or so large that cores would wait for
+/// the last of them.
+fn shards(rows: usize, unit: usize, natural: &[usize]) -> Vec<usize> {
+    let even = shard_rows(rows, unit).max(1);
+    let cut = |from: usize, to: usize, step: usize| (from..to).step_by(step.max(1));
+    if natural.is_empty() {
+        return cut(0, rows, even).collect();
+    }
+    let mut bounds = vec![0];
+    bounds.extend(natural.iter().copied().filter(|&start| start < rows));
+    bounds.push(rows);
+    let (mut shards, mut from) = (Vec::new(), 0);
+    for &to in bounds.iter().filter(|&&to| to > 0) {
+        if to - from < even && to < rows {
+            continue;
+        }
+        let step = if to - from > rows / FEWEST { even } else { to - from };
+        shards.extend(cut(from, to, step));
+        from = to;
+    }
+    shards
+}
+
+/// With fewer natural parts than this, they are cut.
+const FEWEST: usize = 16;
+
 /// Rows per block: about 256 kB of 32-bit numbers, so that a block stays in a core's cache.
 fn block_height(classes: usize) -> usize {
     ((1 << 16) / classes).clamp(16, 8192)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_begin_where_natural_parts_do() {
+        assert_eq!(shards(1000, 10, &[]).len(), 100);
+        let groups: Vec<usize> = (0..100).map(|group| group * 1000).collect();
+        assert_eq!(shards(100_000, 10, &groups), groups);
+        // Tiny parts are taken together, a large one is cut, and every row is in exactly one shard.
+        let mixed = shards(100_000, 10, &[0, 10, 20, 30, 90_000, 90_010]);
+        assert!(mixed.contains(&90_000) && !mixed.contains(&10) && mixed.len() > 200, "{mixed:?}");
+        assert!(mixed[0] == 0 && mixed.windows(2).all(|pair| pair[0] < pair[1]));
+        assert_eq!(shards(5, 16, &[0, 2, 5, 9]), [0]);
+    }
 }

@@ -69,6 +69,11 @@ pub trait Probabilities: Sync {
     /// K.
     fn classes(&self) -> usize;
 
+    /// Rows at which parts begin that are best read from their beginning, ascending, such as row groups of a file. None by default.
+    fn natural_starts(&self) -> &[usize] {
+        &[]
+    }
+
     /// Writes rows `first..first + out.len() / K` into `out`, row after row.
     ///
     /// # Errors
@@ -136,6 +141,10 @@ impl<P: Probabilities> Probabilities for Normalised<P> {
 
     fn classes(&self) -> usize {
         self.0.classes()
+    }
+
+    fn natural_starts(&self) -> &[usize] {
+        self.0.natural_starts()
     }
 
     fn read(&self, first: usize, out: &mut [f64]) -> Result<()> {

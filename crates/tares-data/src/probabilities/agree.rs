@@ -5,9 +5,10 @@ use super::{ClassColumns, LabelList, ProbabilitySource};
 use crate::error::{DataError, Place, Result};
 use std::path::Path;
 use tares_core::Label;
+use tares_core::estimate::NO_LABEL;
 
 /// What gives a class its number in an audit: the classes, and the given label of every row.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Agreed {
     /// Names of the classes, in the order of their numbers.
     pub classes: Vec<String>,
@@ -22,7 +23,7 @@ pub struct Agreed {
 ///
 /// # Errors
 /// Labels that fit the columns in none of these ways.
-pub fn agree(labels: &LabelList, labels_path: &Path, source: &ProbabilitySource) -> Result<Agreed> {
+pub fn agree(labels: LabelList, labels_path: &Path, source: &ProbabilitySource) -> Result<Agreed> {
     source.check_rows(labels.len())?;
     agree_classes(labels, labels_path, source)
 }
@@ -31,7 +32,7 @@ pub fn agree(labels: &LabelList, labels_path: &Path, source: &ProbabilitySource)
 ///
 /// # Errors
 /// As [`agree`], but for the number of rows.
-pub fn agree_classes(labels: &LabelList, labels_path: &Path, source: &ProbabilitySource) -> Result<Agreed> {
+pub fn agree_classes(mut labels: LabelList, labels_path: &Path, source: &ProbabilitySource) -> Result<Agreed> {
     let columns = source.width();
     let counted: Vec<String> = (0..columns).map(|class| class.to_string()).collect();
     let used = labels.names();
@@ -45,19 +46,19 @@ pub fn agree_classes(labels: &LabelList, labels_path: &Path, source: &Probabilit
             return labelled(labels, labels_path, classes);
         }
         let as_counted = ClassColumns::find(&names, &counted).is_ok_and(|found| found.by_name);
-        if let (LabelList::Numbers(given), false) = (labels, as_counted)
-            && given.iter().all(|&label| (label as usize) < columns)
-        {
-            return Ok(Agreed { classes: names, given: given.clone() });
+        match labels {
+            LabelList::Numbers(given) if !as_counted && count_columns(&given, columns) => {
+                return Ok(Agreed { classes: names, given });
+            }
+            other => labels = other,
         }
         if used.len() >= 2 && ClassColumns::find(&names, &used).is_ok_and(|found| found.by_name) {
             return labelled(labels, labels_path, used);
         }
     }
-    if let LabelList::Numbers(given) = labels
-        && given.iter().all(|&label| (label as usize) < columns)
-    {
-        return Ok(Agreed { classes: counted, given: given.clone() });
+    match labels {
+        LabelList::Numbers(given) if count_columns(&given, columns) => return Ok(Agreed { classes: counted, given }),
+        other => labels = other,
     }
     if used.len() != columns {
         let shown: Vec<String> = used.iter().take(8).map(|name| format!("'{name}'")).collect();
@@ -74,12 +75,17 @@ pub fn agree_classes(labels: &LabelList, labels_path: &Path, source: &Probabilit
 }
 
 /// A column beside the probabilities that is no class: an index or a name of the row.
-fn is_aside(name: &str, used: &[String]) -> bool {
+pub(super) fn is_aside(name: &str, used: &[String]) -> bool {
     let aside = ["", "index", "id", "row"].iter().any(|aside| name.eq_ignore_ascii_case(aside));
     aside && !used.iter().any(|label| label == name)
 }
 
-fn labelled(labels: &LabelList, path: &Path, classes: Vec<String>) -> Result<Agreed> {
+/// Whether all labels that are there are numbers of columns.
+fn count_columns(given: &[Label], columns: usize) -> bool {
+    given.iter().all(|&label| (label as usize) < columns || label == NO_LABEL)
+}
+
+fn labelled(labels: LabelList, path: &Path, classes: Vec<String>) -> Result<Agreed> {
     let given = in_classes(labels, path, &classes)?;
     Ok(Agreed { classes, given })
 }
@@ -88,6 +94,6 @@ fn labelled(labels: &LabelList, path: &Path, classes: Vec<String>) -> Result<Agr
 ///
 /// # Errors
 /// A label that is no class.
-pub fn in_classes(labels: &LabelList, path: &Path, classes: &[String]) -> Result<Vec<Label>> {
+pub fn in_classes(labels: LabelList, path: &Path, classes: &[String]) -> Result<Vec<Label>> {
     labels.classes(classes).map_err(|(row, problem)| DataError::format(path, Place::Row(row as u64), problem))
 }

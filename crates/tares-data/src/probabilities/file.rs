@@ -13,6 +13,8 @@ pub struct ProbabilityFile {
     pub(super) rows: usize,
     pub(super) classes: usize,
     pub(super) content: Content,
+    /// Rows at which parts of the file begin that are best read on their own.
+    pub(super) natural: Vec<usize>,
 }
 
 #[derive(Debug)]
@@ -21,6 +23,12 @@ pub(super) enum Content {
     Npy(Stored),
     /// Read one row group at a time.
     Parquet(Groups),
+    /// Several files, one after the other.
+    Joined {
+        files: Vec<ProbabilityFile>,
+        /// The first row of every file.
+        starts: Vec<usize>,
+    },
     /// Read whole, row after row.
     Whole {
         values: Vec<f64>,
@@ -45,6 +53,34 @@ impl Content {
 }
 
 impl ProbabilityFile {
+    pub(super) fn new(rows: usize, classes: usize, content: Content) -> Self {
+        let natural = match &content {
+            Content::Parquet(groups) => groups.starts().to_vec(),
+            Content::Joined { files, starts } => {
+                let of_file = |(file, &start): (&Self, &usize)| match file.natural.is_empty() {
+                    true => vec![start],
+                    false => file.natural.iter().map(|row| start + row).collect(),
+                };
+                files.iter().zip(starts).flat_map(of_file).collect()
+            }
+            Content::Npy(_) | Content::Whole { .. } => Vec::new(),
+        };
+        Self { rows, classes, content, natural }
+    }
+
+    /// Several files as one, rows one after the other. They have the same classes.
+    pub(super) fn join(mut files: Vec<Self>, classes: usize) -> Self {
+        if files.len() == 1 {
+            return files.remove(0);
+        }
+        let (mut rows, mut starts) = (0, Vec::new());
+        for file in &files {
+            starts.push(rows);
+            rows += file.rows;
+        }
+        Self::new(rows, classes, Content::Joined { files, starts })
+    }
+
     /// N.
     pub fn rows(&self) -> usize {
         self.rows
@@ -60,6 +96,7 @@ impl ProbabilityFile {
         match &self.content {
             Content::Npy(stored) => is_narrow(stored.header().kind),
             Content::Parquet(groups) => groups.is_narrow(),
+            Content::Joined { files, .. } => files.iter().all(Self::is_narrow),
             Content::Whole { narrow, .. } => *narrow,
         }
     }
@@ -68,6 +105,19 @@ impl ProbabilityFile {
         match &self.content {
             Content::Npy(stored) => stored.read_rows(first, out),
             Content::Parquet(groups) => groups.read(first, out),
+            Content::Joined { files, starts } => {
+                let mut at = starts.partition_point(|&start| start <= first).saturating_sub(1);
+                let (mut row, mut rest) = (first, out);
+                while !rest.is_empty() && at < files.len() {
+                    let count = (starts[at] + files[at].rows - row).min(rest.len() / self.classes);
+                    let (now, later) = rest.split_at_mut(count * self.classes);
+                    if count > 0 {
+                        files[at].read(row - starts[at], now)?;
+                    }
+                    (rest, row, at) = (later, row + count, at + 1);
+                }
+                Ok(())
+            }
             Content::Whole { values, .. } => {
                 let values = &values[first * self.classes..];
                 out.iter_mut().zip(values).for_each(|(to, &from)| *to = T::from_f64(from));
@@ -100,6 +150,10 @@ impl<T: Number + FromNumber> Probabilities for FileRows<'_, T> {
 
     fn classes(&self) -> usize {
         self.file.classes
+    }
+
+    fn natural_starts(&self) -> &[usize] {
+        &self.file.natural
     }
 
     fn read(&self, first: usize, out: &mut [T]) -> tares_core::Result<()> {

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 use tares_core::Label;
+use tares_core::estimate::NO_LABEL;
 
-/// Labels as a file has them.
+/// Labels as a file has them; [`NO_LABEL`] where a row has none.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LabelList {
     /// Whole numbers from 0 on.
@@ -34,12 +35,7 @@ impl LabelList {
     /// The different names, in the order classes have: numbers by size, words by alphabet.
     pub(crate) fn names(&self) -> Vec<String> {
         match self {
-            Self::Numbers(labels) => {
-                let different: HashSet<Label> = labels.iter().copied().collect();
-                let mut numbers: Vec<Label> = different.into_iter().collect();
-                numbers.sort_unstable();
-                numbers.iter().map(Label::to_string).collect()
-            }
+            Self::Numbers(labels) => different(labels).iter().map(Label::to_string).collect(),
             Self::Names { levels, .. } => {
                 let mut names = levels.clone();
                 sort_classes(&mut names);
@@ -48,11 +44,45 @@ impl LabelList {
         }
     }
 
+    /// Appends the labels of more rows.
+    pub(super) fn append(&mut self, more: Self) {
+        match (&mut *self, more) {
+            (Self::Numbers(labels), Self::Numbers(more)) => labels.extend(more),
+            (_, more) => {
+                let (mut codes, mut levels) = std::mem::replace(self, Self::Numbers(Vec::new())).into_names();
+                let (more_codes, more_levels) = more.into_names();
+                let mut places: HashMap<String, u32> = levels.iter().cloned().zip(0..).collect();
+                let place = |name: String| {
+                    *places.entry(name).or_insert_with_key(|name| {
+                        levels.push(name.clone());
+                        levels.len() as u32 - 1
+                    })
+                };
+                let moved: Vec<u32> = more_levels.into_iter().map(place).collect();
+                codes.extend(more_codes.into_iter().map(|code| moved.get(code as usize).copied().unwrap_or(NO_LABEL)));
+                *self = Self::Names { codes, levels };
+            }
+        }
+    }
+
+    /// Codes and names, also of numbers.
+    fn into_names(self) -> (Vec<u32>, Vec<String>) {
+        match self {
+            Self::Names { codes, levels } => (codes, levels),
+            Self::Numbers(labels) => {
+                let different = different(&labels);
+                let code: HashMap<Label, u32> = different.iter().copied().zip(0..).collect();
+                let codes = labels.iter().map(|label| code.get(label).copied().unwrap_or(NO_LABEL)).collect();
+                (codes, different.iter().map(Label::to_string).collect())
+            }
+        }
+    }
+
     /// The class of every row: by name where all labels are names of classes; else numbers count classes from 0.
     ///
     /// # Errors
     /// A label that is neither, with its row.
-    pub fn classes(&self, classes: &[String]) -> Result<Vec<Label>, (usize, String)> {
+    pub fn classes(self, classes: &[String]) -> Result<Vec<Label>, (usize, String)> {
         let place: HashMap<&str, Label> = classes.iter().map(String::as_str).zip(0..).collect();
         let unknown = |row: usize, label: &str| {
             let shown: Vec<String> = classes.iter().take(8).map(|class| format!("'{class}'")).collect();
@@ -62,29 +92,48 @@ impl LabelList {
         match self {
             Self::Names { codes, levels } => {
                 let known: Vec<Option<Label>> = levels.iter().map(|name| place.get(name.as_str()).copied()).collect();
-                let label = |(row, &code): (usize, &u32)| {
-                    known[code as usize].ok_or_else(|| unknown(row, &levels[code as usize]))
+                let label = |(row, code): (usize, u32)| match code {
+                    NO_LABEL => Ok(NO_LABEL),
+                    code => known[code as usize].ok_or_else(|| unknown(row, &levels[code as usize])),
                 };
-                codes.iter().enumerate().map(label).collect()
+                codes.into_iter().enumerate().map(label).collect()
             }
             Self::Numbers(labels) => {
-                let most = labels.iter().copied().max().unwrap_or(0);
+                let most = labels.iter().copied().filter(|&label| label != NO_LABEL).max().unwrap_or(0);
                 // Of every number once: there may be millions of rows.
-                let mut named: HashMap<Label, Option<Label>> = HashMap::new();
-                labels.iter().for_each(|&label| {
-                    named.entry(label).or_insert_with(|| place.get(label.to_string().as_str()).copied());
-                });
+                let class = |label: Label| (label, place.get(label.to_string().as_str()).copied());
+                let named: HashMap<Label, Option<Label>> = different(&labels).into_iter().map(class).collect();
+                if named.iter().all(|(&label, &class)| class == Some(label)) {
+                    return Ok(labels);
+                }
                 if named.values().all(Option::is_some) {
-                    return Ok(labels.iter().map(|label| named[label].unwrap_or_default()).collect());
+                    let class = |label: Label| named.get(&label).copied().flatten().unwrap_or(NO_LABEL);
+                    return Ok(labels.into_iter().map(class).collect());
                 }
                 if (most as usize) < classes.len() {
-                    return Ok(labels.clone());
+                    return Ok(labels);
                 }
                 let row = labels.iter().position(|label| *label == most).unwrap_or(0);
                 Err(unknown(row, &most.to_string()))
             }
         }
     }
+}
+
+/// The different numbers, ascending. Most labels are small: those are marked, not hashed.
+fn different(labels: &[Label]) -> Vec<Label> {
+    const SMALL: usize = 1 << 16;
+    let (mut small, mut large) = (vec![false; SMALL], HashSet::new());
+    for &label in labels {
+        match small.get_mut(label as usize) {
+            Some(mark) => *mark = true,
+            None => _ = large.insert(label),
+        }
+    }
+    large.remove(&NO_LABEL);
+    let mut large: Vec<Label> = large.into_iter().collect();
+    large.sort_unstable();
+    (0..).zip(small).filter(|(_, mark)| *mark).map(|(label, _)| label).chain(large).collect()
 }
 
 /// The usual order of classes: numbers by size, then words by alphabet.
@@ -124,11 +173,21 @@ mod tests {
     #[test]
     fn numbers_are_names_where_classes_are_called_so_and_positions_elsewhere() {
         let numbers = LabelList::Numbers(vec![1, 2, 1]);
-        assert_eq!(numbers.classes(&owned(&["1", "2", "3"])), Ok(vec![0, 1, 0]));
-        assert_eq!(numbers.classes(&owned(&["0", "1", "2"])), Ok(vec![1, 2, 1]));
+        assert_eq!(numbers.clone().classes(&owned(&["1", "2", "3"])), Ok(vec![0, 1, 0]));
+        assert_eq!(numbers.clone().classes(&owned(&["0", "1", "2"])), Ok(vec![1, 2, 1]));
         assert_eq!(numbers.classes(&owned(&["cat", "cow", "dog"])), Ok(vec![1, 2, 1]));
         let (row, said) = LabelList::Numbers(vec![0, 2]).classes(&owned(&["cat", "dog"])).unwrap_err();
         assert!(row == 1 && said.contains("label '2'"), "{said}");
+    }
+
+    #[test]
+    fn labels_of_several_files_are_one_list() {
+        let mut list = LabelList::Numbers(vec![7, NO_LABEL]);
+        list.append(LabelList::Numbers(vec![9]));
+        assert_eq!(list, LabelList::Numbers(vec![7, NO_LABEL, 9]));
+        list.append(names(&["cat", "7"]));
+        assert_eq!(list.clone().classes(&owned(&["7", "9", "cat"])), Ok(vec![0, NO_LABEL, 1, 2, 0]));
+        assert_eq!(list.names(), ["7", "9", "cat"]);
     }
 
     #[test]

@@ -5,24 +5,31 @@
 //!        labels → LabelList ──┘ agree
 //! ```
 //!
-//! The format is told from the content. NPY is read in blocks, as rows are asked for, Parquet one row group at a time; CSV and
-//! NPZ are read whole. Where columns are named after the classes, names decide which is which ([`ClassColumns`]).
+//! Many files that hold labels beside the probabilities are [`ProbabilityTables`].
+//!
+//! The format is told from the content. NPY and Parquet are read in blocks, as rows are asked for; CSV and NPZ are read whole. Where columns are named after the classes, names decide which is which ([`ClassColumns`]).
 
 mod agree;
 mod class_columns;
 mod file;
+mod find_tables;
 mod label_list;
 mod parquet_groups;
 mod read_labels;
 mod source;
+mod table_ids;
+mod tables;
 
 pub use agree::{Agreed, agree, agree_classes, in_classes};
 pub use class_columns::ClassColumns;
 pub use file::{FileRows, ProbabilityFile};
+pub use find_tables::{find_tables, is_pattern};
 pub use label_list::LabelList;
 pub(crate) use label_list::sort_classes;
 pub use read_labels::{read_labels, read_truth};
 pub use source::ProbabilitySource;
+pub use table_ids::TableIds;
+pub use tables::{ClassTables, ProbabilityTables, TableOptions, holds_probabilities};
 
 use crate::error::{DataError, Place, Result};
 use crate::format::csv::{self, CsvOptions};

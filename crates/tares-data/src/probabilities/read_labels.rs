@@ -4,14 +4,16 @@ use super::{FileKind, LabelList, number_text, read_csv};
 use crate::error::{DataError, Place, Result};
 use crate::format::npy::{self, Stored};
 use crate::format::npz::Npz;
-use crate::format::parquet::ParquetFile;
+use crate::format::parquet::{Leaf, ParquetFile};
 use crate::io::Input;
-use crate::table::columns::{Dictionary, LABEL_NAMES, Values};
+use crate::table::columns::{Dictionary, LABEL_NAMES, Values, is_missing};
+use rayon::prelude::*;
 use std::path::Path;
 use tares_core::Label;
+use tares_core::estimate::{MissingRows, NO_LABEL};
 
 /// The column of given labels beside true ones, as `tares corrupt` writes it; it goes before the usual [`LABEL_NAMES`].
-const GIVEN_NAMES: [&str; 1] = ["given"];
+pub(super) const GIVEN_NAMES: [&str; 1] = ["given"];
 /// The column of true labels beside given ones.
 const TRUTH_NAMES: [&str; 3] = ["truth", "true", "true_label"];
 
@@ -59,7 +61,8 @@ fn read_column(path: &Path, column: Option<&str>, usual: &[&str]) -> Result<Labe
         }
         FileKind::Parquet => {
             let file = ParquetFile::open(path)?;
-            file.table(&file.leaves())?
+            let leaf = label_leaf(&file, column, usual)?;
+            return parquet_labels(&file, &leaf, MissingRows::Refuse);
         }
         FileKind::Text => read_csv(path, None)?.table,
     };
@@ -87,6 +90,99 @@ fn read_column(path: &Path, column: Option<&str>, usual: &[&str]) -> Result<Labe
     }
 }
 
+/// The label column of a Parquet file: the one that was named, the only one, or one with a usual name.
+pub(super) fn label_leaf(file: &ParquetFile, column: Option<&str>, usual: &[&str]) -> Result<Leaf> {
+    let leaves: Vec<Leaf> = file.leaves().into_iter().filter(Leaf::is_cell).collect();
+    let names: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
+    let called = |wanted: &str| names.iter().position(|name| name.trim().eq_ignore_ascii_case(wanted));
+    let chosen = match column {
+        Some(name) => names.iter().position(|known| known == name).or_else(|| called(name)),
+        None if names.len() == 1 => Some(0),
+        None => usual.iter().find_map(|usual| called(usual)),
+    };
+    match (chosen, column) {
+        (Some(at), _) => Ok(leaves[at].clone()),
+        (None, Some(name)) => {
+            let problem = format!("has no column '{name}': there are {}", names.join(", "));
+            Err(DataError::format(file.path(), Place::File, problem))
+        }
+        (None, None) => Err(no_column(file.path(), "label column", &names)),
+    }
+}
+
+/// The labels of a Parquet file, one row group at a time on all cores; nothing else of it is read.
+pub(super) fn parquet_labels(file: &ParquetFile, leaf: &Leaf, missing: MissingRows) -> Result<LabelList> {
+    let groups: Vec<usize> = (0..file.groups()).collect();
+    // A few groups at a time, so that their texts are never all in memory.
+    let mut all = LabelList::Numbers(Vec::new());
+    for wave in groups.chunks(2 * rayon::current_num_threads()) {
+        let lists: Vec<LabelList> =
+            wave.par_iter().map(|&group| group_labels(file, group, leaf, missing)).collect::<Result<_>>()?;
+        lists.into_iter().for_each(|list| all.append(list));
+    }
+    Ok(all)
+}
+
+fn group_labels(file: &ParquetFile, group: usize, leaf: &Leaf, missing: MissingRows) -> Result<LabelList> {
+    let no_label = |row: usize| {
+        let place = Place::Row((file.first_row(group) + row) as u64);
+        DataError::format(file.path(), place, "has no label: label it, remove it, or leave out such rows")
+    };
+    if leaf.is_whole() {
+        let (mut labels, mut lacking, mut negative) = (Vec::new(), None, false);
+        file.whole_numbers(group, leaf, &mut |value| match value.map(Label::try_from) {
+            Some(Ok(label)) if label != NO_LABEL => labels.push(label),
+            Some(_) => negative = true,
+            None => {
+                lacking.get_or_insert(labels.len());
+                labels.push(NO_LABEL);
+            }
+        })?;
+        if !negative {
+            return match lacking.filter(|_| missing == MissingRows::Refuse) {
+                Some(row) => Err(no_label(row)),
+                None => Ok(LabelList::Numbers(labels)),
+            };
+        }
+    } else if leaf.is_number() {
+        let numbers = file.numbers(group, std::slice::from_ref(leaf))?.remove(0);
+        let texts = numbers.iter().map(|&cell| number_text(cell));
+        return names_in(texts.map(|text| (!text.is_empty()).then_some(text)), missing).map_err(no_label);
+    }
+    let mut dictionary = Dictionary::default();
+    let mut lacking = None;
+    file.each_text(group, leaf, &mut |row, text| {
+        match text.map(str::trim).filter(|text| !is_missing(text)) {
+            Some(text) => dictionary.push(text),
+            None => {
+                lacking.get_or_insert(row);
+                dictionary.push_missing();
+            }
+        }
+        Ok(())
+    })?;
+    match lacking.filter(|_| missing == MissingRows::Refuse) {
+        Some(row) => Err(no_label(row)),
+        None => Ok(as_numbers(dictionary.into_parts())),
+    }
+}
+
+/// Labels of texts, of which some may be missing; the first row that lacks one where that is refused.
+fn names_in(
+    cells: impl Iterator<Item = Option<String>>,
+    missing: MissingRows,
+) -> std::result::Result<LabelList, usize> {
+    let mut dictionary = Dictionary::default();
+    for (row, cell) in cells.enumerate() {
+        match cell {
+            Some(cell) => dictionary.push(&cell),
+            None if missing == MissingRows::Refuse => return Err(row),
+            None => dictionary.push_missing(),
+        }
+    }
+    Ok(as_numbers(dictionary.into_parts()))
+}
+
 /// Labels by name; numbers if all of them are.
 fn names_of<'a>(path: &Path, cells: impl Iterator<Item = &'a str>) -> Result<LabelList> {
     let mut dictionary = Dictionary::default();
@@ -96,15 +192,20 @@ fn names_of<'a>(path: &Path, cells: impl Iterator<Item = &'a str>) -> Result<Lab
             cell => dictionary.push(cell),
         }
     }
-    let (codes, levels) = dictionary.into_parts();
+    Ok(as_numbers(dictionary.into_parts()))
+}
+
+/// Numbers if all names are.
+fn as_numbers((codes, levels): (Vec<u32>, Vec<String>)) -> LabelList {
     let numbers: Option<Vec<Label>> = levels.iter().map(|level| level.parse().ok()).collect();
     // `007` is a name: the class 7 is called otherwise.
     let numbers =
         numbers.filter(|numbers| numbers.iter().zip(&levels).all(|(number, level)| number.to_string() == *level));
-    Ok(match numbers {
-        Some(numbers) => LabelList::Numbers(codes.iter().map(|&code| numbers[code as usize]).collect()),
+    let code = |code: u32, numbers: &[Label]| numbers.get(code as usize).copied().unwrap_or(NO_LABEL);
+    match numbers {
+        Some(numbers) => LabelList::Numbers(codes.iter().map(|&at| code(at, &numbers)).collect()),
         None => LabelList::Names { codes, levels },
-    })
+    }
 }
 
 fn no_column(path: &Path, what: &str, names: &[String]) -> DataError {

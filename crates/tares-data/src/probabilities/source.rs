@@ -6,6 +6,7 @@ use super::{ClassColumns, FileKind, ProbabilityFile, number_text, read_csv};
 use crate::error::{DataError, Place, Result};
 use crate::format::npy::{Array, Stored};
 use crate::format::npz::Npz;
+use crate::format::parquet::ParquetFile;
 use crate::table::columns::{Column, RawTable, Values};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -54,9 +55,9 @@ impl ProbabilitySource {
                 (Opened::Npz(array), rows, width, names)
             }
             FileKind::Parquet => {
-                let groups = Groups::open(path)?;
-                let (rows, names) = (groups.rows(), groups.names());
-                (Opened::Parquet(groups), rows, names.len(), Some(names))
+                let groups = Groups::open(path, &ARRAY_NAMES)?;
+                let (rows, width, names) = (groups.rows(), groups.width(), groups.names());
+                (Opened::Parquet(groups), rows, width, names)
             }
             FileKind::Text => {
                 let csv = read_csv(path, None)?;
@@ -68,6 +69,58 @@ impl ProbabilitySource {
             return Err(DataError::format(path, Place::File, "probabilities must have a column per class"));
         }
         Ok(Self { path: path.into(), rows, width, content, names })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The Parquet file, if it is one.
+    pub(super) fn parquet(&self) -> Option<&ParquetFile> {
+        match &self.content {
+            Opened::Parquet(groups) => Some(groups.file()),
+            _ => None,
+        }
+    }
+
+    /// The cells of a column of a CSV file as texts.
+    pub(super) fn texts(&self, column: &str) -> Option<Vec<String>> {
+        let Opened::Csv(table) = &self.content else { return None };
+        let column = table.columns.iter().find(|known| known.name == column)?;
+        Some(match &column.values {
+            Values::Numbers(cells) => cells.iter().map(|&cell| number_text(cell)).collect(),
+            Values::Text { codes, levels } => {
+                codes.iter().map(|&code| levels.get(code as usize).cloned().unwrap_or_default()).collect()
+            }
+        })
+    }
+
+    /// Without the columns called `aside` (labels, names of rows) and those that hold no numbers: none of them is a class.
+    ///
+    /// # Errors
+    /// Fewer than two columns are left.
+    pub(super) fn without(self, aside: &[&str]) -> Result<Self> {
+        let Self { path, rows, width, content, names } = self;
+        let (content, width, names) = match content {
+            Opened::Parquet(groups) => {
+                let groups = groups.without(aside);
+                let (width, names) = (groups.width(), groups.names());
+                (Opened::Parquet(groups), width, names)
+            }
+            Opened::Csv(mut table) => {
+                table.columns.retain(|column| !aside.contains(&column.name.as_str()) && numbers(column).is_some());
+                let (width, names) = (table.columns.len(), names_of(&table));
+                (Opened::Csv(table), width, Some(names))
+            }
+            content => (content, width, names),
+        };
+        if width < 2 {
+            let problem =
+                "must have a column of probabilities per class beside the labels, or a column of lists called probs";
+            return Err(DataError::format(&path, Place::File, problem));
+        }
+        Ok(Self { path, rows, width, content, names })
     }
 
     /// N.
@@ -137,7 +190,7 @@ impl ProbabilitySource {
                 Content::of_columns(&cells, rows)
             }
         };
-        Ok((ProbabilityFile { rows, classes: classes.len(), content }, found))
+        Ok((ProbabilityFile::new(rows, classes.len(), content), found))
     }
 }
 

@@ -13,7 +13,7 @@ use tares_core::audit::{Evidence, Suspect};
 const STEP: usize = 1 << 12;
 
 /// Writes `index,id,given,suggested` for every row. `classes` holds each class name as a finished CSV cell; `id` gives the id
-/// cell of a row, by default its index.
+/// cell of a row, by default its index. A label that is no class is a row without a label.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -40,7 +40,11 @@ pub fn write_labels(
             }
             let (old, new) = (given[index] as usize, suggested[index] as usize);
             if old == new {
-                unchanged[old].push_to(text);
+                match unchanged.get(old) {
+                    Some(cells) => cells.push_to(text),
+                    // A row without a label.
+                    None => text.extend_from_slice(b",,\n"),
+                }
             } else {
                 before[old].push_to(text);
                 after[new].push_to(text);

@@ -9,6 +9,8 @@ use std::fmt;
 enum Kind {
     /// Probabilities (`--probs`) of labels in a file (`--labels`).
     Labels,
+    /// Tables of labels and probabilities.
+    Tables,
     /// Probabilities (`--probs`) of data that was named.
     Rows,
     /// Judges that are trained on folds of the data.
@@ -17,12 +19,13 @@ enum Kind {
     Run,
 }
 
-use Kind::{Data, Labels, Rows, Run};
+use Kind::{Data, Labels, Rows, Run, Tables};
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Labels => "an audit of --labels with --probs",
+            Tables => "an audit of tables of labels and probabilities",
             Rows => "an audit of data with --probs",
             Data => "an audit of data",
             Run => "an audit of a finished run",
@@ -32,9 +35,10 @@ impl fmt::Display for Kind {
 
 impl Audit {
     fn kind(&self) -> Kind {
-        match (&self.probs, &self.data) {
-            (Some(_), None) => Labels,
-            (Some(_), Some(_)) => Rows,
+        match (self.probs.is_empty(), self.data.is_empty()) {
+            _ if self.tables().is_some() => Tables,
+            (false, true) => Labels,
+            (false, false) => Rows,
             _ if self.is_of_run() => Run,
             _ => Data,
         }
@@ -53,11 +57,15 @@ impl Audit {
             (&[Data], typed("--folds", self.folds.is_some())),
             (&[Data], typed("--train-method", self.train_method.is_some())),
             (&[Data], typed("--resume", self.resume)),
-            (&[Labels, Rows], typed("--normalise", self.normalise)),
-            (&[Labels, Rows, Data], typed("--method", self.method.is_some())),
-            (&[Labels, Rows, Data], typed("--rank", self.rank.is_some())),
-            (&[Labels, Rows, Data], reading(&|name| labels.contains(name))),
-            (&[Rows, Data], reading(&|name| !labels.contains(name) && !test.contains(name))),
+            (&[Labels, Tables, Rows], typed("--normalise", self.normalise)),
+            (&[Tables], typed("--missing", self.missing.is_some())),
+            (&[Tables], typed("--sample-seed", self.sample_seed.is_some())),
+            (&[Labels, Tables, Rows, Data], typed("--method", self.method.is_some())),
+            (&[Labels, Tables, Rows, Data], typed("--rank", self.rank.is_some())),
+            (&[Labels, Tables, Rows, Data], reading(&|name| name == &"--label")),
+            (&[Labels, Rows, Data], reading(&|name| name == &"--labels")),
+            (&[Tables, Rows, Data], reading(&|name| name == &"--id-column")),
+            (&[Rows, Data], reading(&|name| !labels.contains(name) && !test.contains(name) && name != &"--id-column")),
             // All rows are audited; none is set aside.
             (&[], reading(&|name| test.contains(name))),
         ]

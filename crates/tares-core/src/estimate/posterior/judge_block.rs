@@ -10,8 +10,12 @@ use crate::estimate::probabilities::Number;
 use crate::estimate::row::RowSummary;
 use crate::widest::Work;
 
+/// The probability that a label is wrong is a multiple of 1 / [`WRONG_UNITS`]: it is 1 minus a 32-bit number. Sums of such
+/// multiples are whole numbers, the same in every order and grouping of the rows.
+pub(crate) const WRONG_UNITS: f64 = (1 << 24) as f64;
+
 /// Counts and judges one block of rows. `look` gets the rows whose labels are at most `cut` likely to be right. `run` returns
-/// the expected number of wrong labels.
+/// the expected number of wrong labels, in [`WRONG_UNITS`].
 pub(crate) struct JudgeBlock<'a, R, L> {
     pub(crate) judge: &'a Judge,
     pub(crate) block: &'a Block<'a, R>,
@@ -21,11 +25,13 @@ pub(crate) struct JudgeBlock<'a, R, L> {
 }
 
 impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> Work for JudgeBlock<'_, R, L> {
-    type Output = f64;
+    type Output = u64;
 
     #[inline(always)]
-    fn run(mut self) -> f64 {
-        if self.judge.classes() <= FEW { self.few_classes() } else { self.many_classes() }
+    fn run(mut self) -> u64 {
+        // A 64-bit sum of these multiples is exact as long as it is below 2²⁹ rows. A block has some thousands.
+        let wrong = if self.judge.classes() <= FEW { self.few_classes() } else { self.many_classes() };
+        (wrong * WRONG_UNITS) as u64
     }
 }
 
@@ -34,15 +40,15 @@ impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
     fn few_classes(&mut self) -> f64 {
         let (classes, block) = (self.judge.classes(), self.block);
         let size = classes * ROWS;
-        let (mut lanes, mut wrong) = (Lanes::new(), [0.0; ROWS]);
+        let (mut lanes, mut wrong) = (Lanes::new(), [0f64; ROWS]);
         let (groups, rest) = block.given.as_chunks::<ROWS>();
         for (group, labels) in groups.iter().enumerate() {
             let rows = &block.values[group * size..][..size];
             let results = self.judge.side_by_side(rows, labels, &mut lanes);
             self.take(block.first + group * ROWS, labels, rows, &results, &lanes);
-            wrong.iter_mut().zip(results.right).for_each(|(wrong, right)| *wrong += 1.0 - right);
+            wrong.iter_mut().zip(results.right).for_each(|(wrong, right)| *wrong += f64::from(1.0 - right));
         }
-        let mut wrong: f64 = wrong.iter().map(|&wrong| f64::from(wrong)).sum();
+        let mut wrong: f64 = wrong.iter().sum();
         if !rest.is_empty() {
             // The last group is filled up to eight with copies of its first row, whose results are not used.
             let from = groups.len() * ROWS;
@@ -90,7 +96,7 @@ impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
                 continue;
             }
             let verdict = self.judge.entries(row, label, summary.max, &mut memory);
-            wrong += 1.0 - verdict.right;
+            wrong += f64::from(1.0 - verdict.right as f32);
             if verdict.right <= f64::from(self.cut) {
                 (self.look)(index, label, row, verdict);
             }
@@ -115,7 +121,10 @@ mod tests {
         };
         let wrong = widest(JudgeBlock { judge, block: &block, tally: &mut tally, cut: 1.0, look });
         assert!(tally.is_fine());
-        assert!((wrong - seen.iter().map(|verdict: &Verdict| 1.0 - verdict.right).sum::<f64>()).abs() < 1e-3);
+        assert!(
+            (wrong as f64 / WRONG_UNITS - seen.iter().map(|verdict: &Verdict| 1.0 - verdict.right).sum::<f64>()).abs()
+                < 1e-3
+        );
         seen
     }
 

@@ -26,6 +26,7 @@ mod em;
 mod inputs;
 mod judge;
 mod judge_block;
+pub(crate) mod judged;
 mod label_columns;
 mod lanes;
 mod likelihood;
@@ -33,17 +34,15 @@ mod noise_model;
 mod row_posterior;
 pub(crate) mod sample;
 mod sharpening;
+mod stored;
 
 use crate::dataset::Label;
 use crate::error::Result;
-use crate::estimate::check::{LEAST_SKILL, Overview, Tally};
-use crate::estimate::pass::fold;
+use crate::estimate::check::LEAST_SKILL;
 use crate::estimate::probabilities::{Number, Probabilities};
-use crate::estimate::{Estimate, counting_interval};
-use crate::widest::widest;
+use crate::estimate::{MissingRows, counting_interval};
 use em::{Em, EmFit};
 use judge::Judge;
-use judge_block::JudgeBlock;
 use lanes::FEW;
 use likelihood::MOST_CLASSES;
 use noise_model::NoiseModel;
@@ -108,7 +107,7 @@ impl Posterior {
     /// # Errors
     /// Rows that cannot be read.
     pub fn fit<P: Probabilities + ?Sized>(probs: &P, given: &[Label]) -> Result<Self> {
-        Ok(Self::of(&Sample::draw(probs, given)?))
+        Ok(Self::of(&Sample::draw(probs, given, None, MissingRows::Refuse)?))
     }
 
     /// Fits the model to rows that were drawn.
@@ -163,52 +162,6 @@ impl Posterior {
     /// The probability that the given label is right, and what it should be otherwise.
     pub fn judge<R: Number>(&self, row: &[R], given: Label) -> Verdict {
         self.judge.row(row, given)
-    }
-
-    /// Checks, counts and judges every row in one pass: the overview, the estimate, and what `look` collected.
-    ///
-    /// `look` gets (index, given label, probabilities, verdict) of the rows whose labels are at most [`cut`](Self::cut) likely
-    /// to be right; what it collects is returned in the order of the rows.
-    pub(crate) fn judge_all<P, S>(
-        &self,
-        probs: &P,
-        given: &[Label],
-        look: impl Fn(&mut Vec<S>, usize, Label, &[P::Number], Verdict) + Sync,
-    ) -> Result<(Overview, Estimate, Vec<S>)>
-    where
-        P: Probabilities + ?Sized,
-        S: Send,
-    {
-        let classes = probs.classes();
-        let (mut total, mut wrong, mut found) = (Tally::new(classes), 0.0, Vec::new());
-        fold(
-            probs,
-            given,
-            || (Tally::new(classes), 0.0, Vec::new()),
-            |(tally, wrong, found), block| {
-                let look = |index: usize, label: Label, row: &[P::Number], verdict: Verdict| {
-                    look(found, index, label, row, verdict);
-                };
-                *wrong += widest(JudgeBlock { judge: &self.judge, block, tally, cut: self.cut as f32, look });
-                Ok(())
-            },
-            |(tally, part, collected)| {
-                total.merge(tally);
-                wrong += part;
-                found.extend(collected);
-                Ok(())
-            },
-        )?;
-        let overview = total.finish(given.len())?;
-        let rate = wrong / overview.rows as f64;
-        let estimate = Estimate {
-            rows: overview.rows,
-            rate,
-            interval: (self.low.min(rate), self.high.max(rate)),
-            uniform_rate: self.uniform_rate.min(rate),
-            transition: self.noise.transition()?,
-        };
-        Ok((overview, estimate, found))
     }
 
     /// The model itself, and as it would be at the two ends of the interval.

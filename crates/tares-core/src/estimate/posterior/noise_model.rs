@@ -3,7 +3,8 @@
 //! T has K² entries. With many classes the drawn rows show only a few of the K² pairs (true, given); those are stored one
 //! by one, and all other entries of a row of T share one value.
 
-use super::likelihood::ClassLikelihood;
+use super::likelihood::{ClassLikelihood, MOST_CLASSES};
+use crate::envelope::{Opened, Sealed};
 use crate::error::Result;
 use crate::noise::{Transition, TransitionRow};
 
@@ -94,6 +95,41 @@ impl NoiseModel {
             row.iter_mut().for_each(|value| *value /= sum);
         }
         MStep { noise: Self { columns, unseen, prototypes }, rows: all, rate }
+    }
+
+    /// Appends the model to bytes.
+    pub(crate) fn write(&self, out: &mut Sealed) {
+        for column in &self.columns {
+            out.list(column, |out, (class, entry)| {
+                out.u32(class);
+                out.f64(entry);
+            });
+        }
+        out.list(&self.unseen, Sealed::f64);
+        out.list(&self.prototypes, Sealed::f64);
+    }
+
+    /// Reads what [`write`](Self::write) wrote for `classes` classes.
+    pub(crate) fn read(from: &mut Opened<'_>, classes: usize) -> Result<Self> {
+        // Grown column by column: `classes` is not believed before their bytes are there.
+        let mut columns: Vec<Column> = Vec::new();
+        for label in 0..classes {
+            let column: Column = from.list(|from| Ok((from.u32()?, from.f64()?)))?;
+            let ascending = column.windows(2).all(|pair| pair[0].0 < pair[1].0);
+            let known = column.last().is_some_and(|last| (last.0 as usize) < classes);
+            let positive = column.iter().all(|entry| entry.1 >= 0.0);
+            if !(ascending && known && positive && column.iter().any(|entry| entry.0 as usize == label)) {
+                return Err(from.bad("a transition matrix that cannot be"));
+            }
+            columns.push(column);
+        }
+        let (unseen, prototypes) = (from.list(Opened::f64)?, from.list(Opened::f64)?);
+        let square = classes <= MOST_CLASSES && prototypes.len() == classes * classes;
+        let positive = unseen.iter().chain(&prototypes).all(|&entry| entry >= 0.0);
+        if classes < 2 || unseen.len() != classes || !(prototypes.is_empty() || square) || !positive {
+            return Err(from.bad("a transition matrix of another size"));
+        }
+        Ok(Self { columns, unseen, prototypes })
     }
 
     /// b_z(x) with these prototypes, at share λ and sharpness c.

@@ -44,17 +44,23 @@ pub fn encode(descr: &str, shape: &[usize], elements: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Writes labels as an array of `<u4`, with no second copy of them in memory.
+/// Writes labels as an array of `<u4`, with no second copy of them in memory. `changes` are (row, other label), ascending by row.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_labels(path: &Path, labels: &[u32]) -> Result<()> {
+pub fn write_labels(path: &Path, labels: &[u32], changes: &[(usize, u32)]) -> Result<()> {
     atomic::write(path, |out| {
         out.write_all(&header_bytes("'<u4'", &[labels.len()]))?;
         let mut bytes = Vec::with_capacity(1 << 18);
+        let (mut changes, mut first) = (changes, 0);
         for part in labels.chunks(1 << 16) {
             bytes.clear();
             bytes.extend(part.iter().flat_map(|label| label.to_le_bytes()));
+            let (here, later) = changes.split_at(changes.partition_point(|change| change.0 < first + part.len()));
+            for &(row, label) in here.iter().filter(|change| change.0 >= first) {
+                bytes[4 * (row - first)..][..4].copy_from_slice(&label.to_le_bytes());
+            }
+            (changes, first) = (later, first + part.len());
             out.write_all(&bytes)?;
         }
         Ok(())

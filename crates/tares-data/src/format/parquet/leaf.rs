@@ -24,6 +24,8 @@ pub struct Leaf {
     unit: Option<&'static str>,
     /// The definition level of a value that is there.
     defined: i16,
+    /// The definition level from which on a list has an entry.
+    listed: i16,
 }
 
 impl Leaf {
@@ -34,6 +36,17 @@ impl Leaf {
             .filter(|(_, column)| column.max_rep_level() == 0)
             .map(|(index, column)| Self::of(index, &column))
             .collect()
+    }
+
+    /// The columns of a schema that are lists of floating-point numbers, called like the list.
+    pub(super) fn lists(schema: &SchemaDescriptor) -> Vec<Self> {
+        let columns = (0..schema.num_columns()).map(|index| (index, schema.column(index)));
+        let lists = columns.filter(|(_, column)| column.max_rep_level() == 1);
+        let leaves = lists.map(|(index, column)| {
+            let name = column.path().parts().first().cloned().unwrap_or_default();
+            Self { name, ..Self::of(index, &column) }
+        });
+        leaves.filter(|leaf| matches!(leaf.kind, Type::FLOAT | Type::DOUBLE)).collect()
     }
 
     fn of(index: usize, column: &ColumnDescriptor) -> Self {
@@ -69,6 +82,26 @@ impl Leaf {
             half: matches!(logical, Some(LogicalType::Float16)),
             unit,
             defined: column.max_def_level(),
+            listed: column.max_def_level() - i16::from(column.self_type().is_optional()),
+        }
+    }
+
+    /// The definition level from which on a list has an entry.
+    pub(super) fn listed(&self) -> i16 {
+        self.listed
+    }
+
+    /// Whether it holds whole numbers.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(self.kind, Type::INT32 | Type::INT64) && self.scale.unwrap_or(0) == 0
+    }
+
+    /// A number of fixed length: half precision, or a decimal.
+    pub(super) fn fixed(&self, bytes: &[u8]) -> f64 {
+        match bytes {
+            [low, high] if self.half => half::f16::from_le_bytes([*low, *high]).to_f64(),
+            _ if self.half => f64::NAN,
+            _ => self.decimal(bytes),
         }
     }
 
@@ -94,10 +127,6 @@ impl Leaf {
         self.is_number() || self.text
     }
 
-    pub(super) fn is_half(&self) -> bool {
-        self.half
-    }
-
     /// A stored integer as a number.
     pub(super) fn integer(&self, value: i64) -> f64 {
         let whole = self.whole(value);
@@ -112,7 +141,7 @@ impl Leaf {
         }
     }
 
-    fn whole(&self, value: i64) -> i128 {
+    pub(super) fn whole(&self, value: i64) -> i128 {
         match (self.unsigned, self.kind) {
             (true, Type::INT32) => i128::from(value as u32),
             (true, _) => i128::from(value as u64),

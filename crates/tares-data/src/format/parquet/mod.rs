@@ -3,12 +3,15 @@
 //! Columns that are lists or bytes are left out and listed. In the Hugging Face layout a picture is a structure of `bytes` and `path` next to an
 //! integer label whose names stand in the file's metadata.
 
+mod cells;
+mod cursor;
 mod guard;
 mod leaf;
 mod pages;
 pub(crate) mod pictures;
 mod thrift;
 
+pub(crate) use cursor::GroupCursor;
 pub(crate) use guard::guarded;
 pub use leaf::Leaf;
 
@@ -20,9 +23,10 @@ use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Values read at a time.
 const BATCH: usize = 1 << 16;
@@ -32,6 +36,8 @@ pub struct ParquetFile<R: ChunkReader + 'static = File> {
     path: PathBuf,
     bytes: Shared<R>,
     reader: SerializedFileReader<Shared<R>>,
+    /// (row group, column) whose page headers were looked through.
+    checked: Mutex<HashSet<(usize, usize)>>,
 }
 
 /// The bytes of a file, used by Parquet's reader and by our look at its page headers.
@@ -92,7 +98,7 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
         check_footer(&bytes).map_err(|problem| DataError::format(path, Place::File, problem))?;
         let bytes = Shared(Arc::new(bytes));
         let reader = guarded(path, || SerializedFileReader::new(bytes.clone()))?;
-        Ok(Self { path: path.into(), bytes, reader })
+        Ok(Self { path: path.into(), bytes, reader, checked: Mutex::default() })
     }
 
     /// The file.
@@ -132,6 +138,11 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
     /// The columns that are not inside lists.
     pub fn leaves(&self) -> Vec<Leaf> {
         Leaf::all(self.reader.metadata().file_metadata().schema_descr())
+    }
+
+    /// The columns that are lists of floating-point numbers.
+    pub fn lists(&self) -> Vec<Leaf> {
+        Leaf::lists(self.reader.metadata().file_metadata().schema_descr())
     }
 
     /// The columns that cannot stand in a table, and why.
@@ -276,15 +287,8 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
             ColumnReader::Int64ColumnReader(reader) => collect!(reader, |&value| leaf.integer(value)),
             ColumnReader::FloatColumnReader(reader) => collect!(reader, |&value| f64::from(value)),
             ColumnReader::DoubleColumnReader(reader) => collect!(reader, |&value| value),
-            ColumnReader::FixedLenByteArrayColumnReader(reader) if leaf.is_half() => collect!(reader, |value| {
-                let bytes = value.data();
-                match bytes {
-                    [low, high] => half::f16::from_le_bytes([*low, *high]).to_f64(),
-                    _ => f64::NAN,
-                }
-            }),
             ColumnReader::FixedLenByteArrayColumnReader(reader) if leaf.is_number() => {
-                collect!(reader, |value| leaf.decimal(value.data()))
+                collect!(reader, |value| leaf.fixed(value.data()))
             }
             ColumnReader::ByteArrayColumnReader(reader) if leaf.is_number() => {
                 collect!(reader, |value| leaf.decimal(value.data()))
@@ -304,7 +308,12 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
         let metadata = self.reader.metadata();
         let chunk = metadata.row_group(group).columns().get(leaf.index);
         let chunk = chunk.ok_or_else(|| self.bad(leaf, format!("is missing in row group {group}")))?;
-        check_pages(&self.bytes, chunk).map_err(|problem| self.bad(leaf, problem))?;
+        let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = checked().contains(&(group, leaf.index));
+        if !known {
+            check_pages(&self.bytes, chunk).map_err(|problem| self.bad(leaf, problem))?;
+            checked().insert((group, leaf.index));
+        }
         guarded(&self.path, || self.reader.get_row_group(group)?.get_column_reader(leaf.index))
     }
 

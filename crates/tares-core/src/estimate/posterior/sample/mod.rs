@@ -1,26 +1,26 @@
-//! The rows that the model is fitted to: all rows of a small data set, a sample of a large one; few numbers per row.
+//! The rows that the model is fitted to, few numbers per row, and what is known about all rows.
+
+mod draw;
+mod drawn_rows;
+
+pub use draw::Draw;
+pub use drawn_rows::DrawnRows;
 
 use crate::dataset::Label;
 use crate::error::Result;
-use crate::estimate::check::{Overview, Tally, check_sizes};
+use crate::estimate::check::{Overview, check_sizes};
 use crate::estimate::pass::pick;
 use crate::estimate::probabilities::{Number, Probabilities};
-use crate::stream::hashed_unit;
-use rayon::prelude::*;
+use crate::estimate::{MissingRows, RowIds};
+use draw::{by_id, by_position};
 
-/// About this many rows are drawn …
-const WANTED: usize = 20_000;
-/// … and at least this many of every class, however rare.
-const WANTED_PER_CLASS: usize = 20;
-/// Neighbouring rows that share a random number, so that rows with the same chance are drawn, and read, together.
-const TOGETHER: usize = 8;
 /// Probabilities kept per row: the largest ones and the given label's.
-const MOST_ENTRIES: usize = 16;
+pub(crate) const MOST_ENTRIES: usize = 16;
 /// Entries below this part of the largest are negligible.
 pub(crate) const NEGLIGIBLE: f64 = 1e-3;
 
 /// The drawn rows of one given label.
-#[derive(Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Rows {
     /// For each row, the position after its last entry.
     ends: Vec<u32>,
@@ -33,6 +33,10 @@ pub(crate) struct Rows {
 impl Rows {
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
     }
 
     /// The positions of each row's entries.
@@ -49,7 +53,7 @@ impl Rows {
         &self.values
     }
 
-    fn push<R: Number>(&mut self, label: usize, row: &[R], max: f32, informative: &mut Informative) {
+    pub(crate) fn push<R: Number>(&mut self, label: usize, row: &[R], max: f32, informative: &mut Informative) {
         informative.find(row, label, max);
         let Informative { names, values, .. } = informative;
         if names.len() > MOST_ENTRIES {
@@ -77,17 +81,27 @@ impl Rows {
     }
 
     /// Appends row `at` of another list.
-    fn push_from(&mut self, other: &Self, at: usize) {
-        let start = if at == 0 { 0 } else { other.ends[at - 1] as usize };
-        let span = start..other.ends[at] as usize;
-        self.classes.extend_from_slice(&other.classes[span.clone()]);
-        self.values.extend_from_slice(&other.values[span]);
+    pub(crate) fn push_from(&mut self, other: &Self, at: usize) {
+        let (classes, values) = other.entries(at);
+        self.push_entries(classes, values);
+    }
+
+    pub(crate) fn push_entries(&mut self, classes: &[u32], values: &[f32]) {
+        self.classes.extend_from_slice(classes);
+        self.values.extend_from_slice(values);
         self.ends.push(self.values.len() as u32);
+    }
+
+    /// The classes and values of row `at`.
+    pub(crate) fn entries(&self, at: usize) -> (&[u32], &[f32]) {
+        let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };
+        let span = start..self.ends[at] as usize;
+        (&self.classes[span.clone()], &self.values[span])
     }
 }
 
 /// The informative entries of a row: those that are not negligible, and the given label's. Ascending by class.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Informative {
     pub(crate) names: Vec<u32>,
     pub(crate) values: Vec<f32>,
@@ -129,93 +143,49 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Draws rows of each given label. The same data give the same rows, whatever the number of threads.
+    /// Draws rows of each given label, by their positions or, where rows have ids, by those. The same data give the same rows,
+    /// whatever the number of threads.
     ///
     /// # Errors
-    /// Everything [`Overview::of`] finds, if it is in the drawn rows.
-    pub(crate) fn draw<P: Probabilities + ?Sized>(probs: &P, given: &[Label]) -> Result<Self> {
+    /// Everything [`Overview::of`] finds, if it is in the drawn rows; ids that cannot be read.
+    pub(crate) fn draw<P: Probabilities + ?Sized>(
+        probs: &P,
+        given: &[Label],
+        ids: Option<&dyn RowIds>,
+        missing: MissingRows,
+    ) -> Result<Self> {
         check_sizes(probs, given)?;
         let classes = probs.classes();
-        let Some(counts) = count(given, classes) else {
+        let Some(counts) = missing.count(given, classes) else {
             // `Overview::of` produces the error message.
             return Overview::of(probs, given).map(|overview| Self { rows: Vec::new(), overview });
         };
-        let wanted = choose(given, &counts);
-        let mut sample: Vec<Rows> = counts.iter().map(|_| Rows::default()).collect();
-        let (mut agreeing, mut sums, mut confidence, mut fine) =
-            (vec![0usize; classes], vec![0.0; classes], vec![0.0; classes], true);
+        let draw = Draw::of(&counts)?;
+        let wanted = match ids {
+            None => by_position(&draw, given),
+            Some(ids) => by_id(&draw, given, ids)?,
+        };
+        let places: Vec<usize> = wanted.iter().map(|&(index, _)| index).collect();
+        let mut drawn = DrawnRows::new(classes);
         pick(
             probs,
-            &wanted,
-            || (Rows::default(), Vec::new(), Tally::new(classes), Informative::default()),
-            |(rows, looks, tally, informative), place, row| {
-                let label = given[wanted[place]];
-                let (summary, agrees) = tally.add(wanted[place], label, row);
-                rows.push(label as usize, row, summary.max, informative);
-                looks.push((label, agrees, row[label as usize].into(), f64::from(summary.max)));
-            },
-            |(rows, looks, tally, _)| {
-                fine &= tally.is_fine();
-                for (at, (label, agrees, own, max)) in looks.into_iter().enumerate() {
-                    let label = label as usize;
-                    sample[label].push_from(&rows, at);
-                    agreeing[label] += usize::from(agrees);
-                    sums[label] += own;
-                    confidence[label] += max;
+            &places,
+            || DrawnRows::new(classes),
+            |rows, place, row| {
+                let (index, key) = wanted[place];
+                if !missing.skips(row) {
+                    rows.add_at(index, key, given[index], row);
                 }
             },
+            |rows| drawn.merge(rows),
         )?;
-        if !fine {
+        if !drawn.is_fine() {
             // The error message is about all rows, not only about the drawn ones.
             let overview = Overview::of(probs, given)?;
-            return Ok(Self { rows: sample, overview });
+            return Ok(Self { rows: drawn.by_label(&counts), overview });
         }
-        let (mut disagreements, mut certainty) = (0.0, 0.0);
-        for (class, rows) in sample.iter_mut().enumerate() {
-            rows.weight = counts[class] as f64 / (rows.len() as f64).max(1.0);
-            disagreements += rows.weight * (rows.len() - agreeing[class]) as f64;
-            certainty += rows.weight * confidence[class];
-        }
-        let mean = |class: usize| (counts[class] > 0).then(|| sums[class] / sample[class].len() as f64);
-        let overview = Overview {
-            rows: given.len(),
-            self_confidence: (0..classes).map(mean).collect(),
-            disagreements: disagreements.round() as usize,
-            confidence: certainty / given.len() as f64,
-            counts,
-        };
-        Ok(Self { rows: sample, overview })
+        Ok(drawn.sample(counts))
     }
-}
-
-/// Rows per given label; `None` if a label is not among the classes.
-fn count(given: &[Label], classes: usize) -> Option<Vec<usize>> {
-    let mut counts = vec![0; classes];
-    for &label in given {
-        *counts.get_mut(label as usize)? += 1;
-    }
-    Some(counts)
-}
-
-/// The rows to draw, in order.
-fn choose(given: &[Label], counts: &[usize]) -> Vec<usize> {
-    let share = (WANTED as f64 / given.len() as f64).min(1.0);
-    let chances: Vec<f64> = counts
-        .iter()
-        .map(|&count| share.max(WANTED_PER_CLASS as f64 / (count as f64).max(1.0)))
-        // Above 4/5, all rows are taken.
-        .map(|chance| if chance > 0.8 { 1.0 } else { chance })
-        .collect();
-    let part = 1 << 16;
-    let of_part = |(number, labels): (usize, &[Label])| {
-        let mut drawn = Vec::new();
-        for (group, labels) in (number * part..).step_by(TOGETHER).zip(labels.chunks(TOGETHER)) {
-            let place = hashed_unit(group as u64);
-            drawn.extend((group..).zip(labels).filter(|(_, label)| place < chances[**label as usize]).map(|(i, _)| i));
-        }
-        drawn
-    };
-    given.par_chunks(part).enumerate().map(of_part).collect::<Vec<_>>().concat()
 }
 
 #[cfg(test)]
@@ -229,7 +199,7 @@ mod tests {
         let given: Vec<Label> = (0..rows).map(|i| Label::from(i % 4000 == 0)).collect();
         let values: Vec<f32> = given.iter().flat_map(|_| [0.75, 0.25]).collect();
         let table = ProbabilityMatrix::new(&values, 2).unwrap();
-        let Sample { rows: sample, overview } = Sample::draw(&table, &given).unwrap();
+        let Sample { rows: sample, overview } = Sample::draw(&table, &given, None, MissingRows::Refuse).unwrap();
         assert_eq!(overview, Overview { disagreements: 15, ..Overview::of(&table, &given).unwrap() });
         assert!(sample[0].len().abs_diff(20_000) < 700, "{}", sample[0].len());
         assert_eq!((sample[1].len(), sample[1].weight), (15, 1.0));

@@ -1,0 +1,109 @@
+//! Audits tables that hold labels beside their probabilities: many files, streamed.
+
+use super::{Audit, normalisable};
+use crate::audit::files::MOST_TABLE_ROWS;
+use crate::audit::findings::Findings;
+use crate::audit::rows::AuditRows;
+use crate::audit::print::say_columns;
+use crate::ui::failure::{Failure, Outcome};
+use crate::ui::terminal::Screen;
+use std::path::{Path, PathBuf};
+use tares_core::estimate::{MissingRows, RowIds};
+use tares_data::probabilities::{
+    Agreed, ClassTables, ProbabilityTables, TableIds, TableOptions, find_tables, holds_probabilities, is_pattern,
+};
+
+/// What is done with rows that lack a label or a probability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Missing {
+    /// They are an error that names file and row.
+    Error,
+    /// They are left out and counted.
+    Skip,
+}
+
+impl Missing {
+    pub(super) fn rows(self) -> MissingRows {
+        match self {
+            Self::Error => MissingRows::Refuse,
+            Self::Skip => MissingRows::Skip,
+        }
+    }
+}
+
+impl Audit {
+    /// What was named as tables of labels and probabilities, if it is such tables: `--probs` without labels elsewhere, or, in the place of
+    /// data, several files, a pattern, or Parquet that holds probabilities.
+    pub(super) fn tables(&self) -> Option<Vec<PathBuf>> {
+        if !self.probs.is_empty() {
+            return (self.data.is_empty() && self.reading.labels.is_none()).then(|| self.probs.clone());
+        }
+        let named: Vec<PathBuf> = self.data.iter().map(PathBuf::from).collect();
+        match named.as_slice() {
+            [] => None,
+            [only] if only.is_file() || (only.is_dir() && !self.is_of_run()) => {
+                let asked_otherwise = !self.judges.is_empty() || self.reading.labels.is_some();
+                let first = find_tables(std::slice::from_ref(only)).ok()?.into_iter().next()?;
+                (!asked_otherwise && holds_probabilities(&first, self.table_options())).then_some(named)
+            }
+            [only] => (is_pattern(only) && !only.exists()).then_some(named),
+            _ => Some(named),
+        }
+    }
+
+    fn table_options(&self) -> TableOptions<'_> {
+        TableOptions {
+            label: self.reading.label.as_deref(),
+            id: self.reading.id_column.as_deref(),
+            seed: self.sample_seed.unwrap_or(0),
+            missing: self.missing.map_or(MissingRows::Refuse, Missing::rows),
+        }
+    }
+
+    /// Audits tables: labels first, then a sample of the rows, then every row, block by block.
+    pub(super) fn of_tables(&self, named: &[PathBuf], screen: &Screen) -> Outcome<(Findings, AuditRows)> {
+        let files = find_tables(named)?;
+        if self.probs.is_empty() {
+            let (first, more) = (files[0].display(), files.len() - 1);
+            let others = if more > 0 { format!(" and {more} more") } else { String::new() };
+            screen.note(format!("{first}{others}: a model's probabilities beside labels; to train judges on such columns, name them with --judges"));
+        }
+        let mut tables = ProbabilityTables::open(&files, self.table_options())?.with_classes()?;
+        say_columns(&tables.columns, tables.names.as_deref(), &tables.agreed.classes, screen);
+        let Agreed { classes, given } = std::mem::take(&mut tables.agreed);
+        let mut rows = AuditRows { classes, given, ..AuditRows::default() };
+        self.read_truth(&mut rows)?;
+        let origin = named.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+        let ids = tables.ids.as_ref().map(|ids| ids as &dyn RowIds);
+        let findings = self.audit_file(&tables.file, &rows, origin, ids, screen);
+        let findings = findings.map_err(|failure| in_file(failure, &tables))?;
+        rows.named = tables.ids.as_ref().map(|ids| named_rows(ids, &findings, rows.given.len())).transpose()?;
+        Ok((findings, rows))
+    }
+}
+
+/// The ids of all rows where all are written, else of the suspects.
+fn named_rows(ids: &TableIds, findings: &Findings, rows: usize) -> Outcome<std::collections::HashMap<usize, String>> {
+    if rows <= MOST_TABLE_ROWS {
+        return Ok(ids.of_rows(None)?);
+    }
+    let mut suspects: Vec<usize> = findings.suspects.iter().map(|suspect| suspect.index).collect();
+    suspects.sort_unstable();
+    Ok(ids.of_rows(Some(&suspects))?)
+}
+
+/// Says in which file a row is that cannot be used, and which it is there.
+fn in_file(failure: Failure, tables: &ClassTables) -> Failure {
+    let text = failure.to_string();
+    let Some((before, after)) = text.rsplit_once(" at row ") else {
+        return normalisable(failure, Path::new("the tables"));
+    };
+    let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+    let Ok(row) = after[..end].parse::<usize>() else { return failure };
+    let (path, row) = tables.locate(row);
+    let said = Failure::new(format!("{before} at row {row}{}", &after[end..]));
+    match before.contains("must be a finite number, got NaN") {
+        true => said.within(path.display()).way_out("mend the row, or leave out such rows with --missing skip"),
+        false => normalisable(said, path),
+    }
+}

@@ -1,0 +1,239 @@
+//! [`RunLock`]: only one process writes to a run directory, also on a file system that several machines share.
+//!
+//! `.lock` is locked by the operating system and names its owner: `host process beat`. The system releases the lock when the process ends,
+//! even after kill -9, so on one machine that settles everything. Other machines may not see the lock, and a machine that lost its power
+//! never releases it. So the owner counts up its beat while it works, and a lock of another machine whose beat has not moved for
+//! [`stale_after`] is stale: it is taken over, and whose it was is said. Beats are compared, not clocks.
+
+use crate::ui::failure::{Failure, Outcome};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a lock of another machine must stand still until it counts as stale.
+const STALE_AFTER: Duration = Duration::from_secs(60);
+/// Beats in that time.
+const BEATS: u32 = 6;
+/// How often a thread looks whether it should end.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A lock that this process holds.
+#[derive(Debug)]
+pub struct RunLock {
+    file: Arc<Mutex<File>>,
+    ended: Arc<AtomicBool>,
+    beating: Option<JoinHandle<()>>,
+}
+
+/// What became of an attempt.
+#[derive(Debug)]
+pub enum LockAttempt {
+    /// The lock is ours; who left it behind, if its owner ended without giving it back.
+    Taken(RunLock, Option<LockOwner>),
+    /// Somebody else is at work.
+    Held(LockOwner),
+}
+
+/// Who holds a lock, or held it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockOwner {
+    host: String,
+    process: u32,
+    beat: u64,
+}
+
+impl std::fmt::Display for LockOwner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.process, self.host == this_host()) {
+            (0, _) => write!(f, "another process"),
+            (process, true) => write!(f, "process {process}"),
+            (process, false) => write!(f, "process {process} on {}", self.host),
+        }
+    }
+}
+
+impl LockOwner {
+    fn parse(text: &str) -> Option<Self> {
+        let mut words = text.split_whitespace();
+        let (host, process, beat) = (words.next()?, words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+        Some(Self { host: host.to_owned(), process, beat })
+    }
+}
+
+impl RunLock {
+    /// Tries to lock `directory`. A lock of another machine is held until `watched`, which is shown it again and again, has seen it stand
+    /// still for long enough.
+    ///
+    /// # Errors
+    /// The file cannot be written or locked.
+    pub fn attempt(directory: &Path, watched: &mut WatchedLock) -> Outcome<LockAttempt> {
+        let path = directory.join(".lock");
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(|error| Failure::file(&path, "write", &error))?;
+        let mut text = String::new();
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let _ = file.read_to_string(&mut text);
+                let unknown = LockOwner { host: this_host(), process: 0, beat: 0 };
+                return Ok(LockAttempt::Held(LockOwner::parse(&text).unwrap_or(unknown)));
+            }
+            // A file system without locks: beats alone tell.
+            Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) => return Err(Failure::file(&path, "lock", &error)),
+        }
+        let _ = file.read_to_string(&mut text);
+        let before = LockOwner::parse(&text);
+        // This machine's own lock was released by the system, so its owner has ended. Another machine's may be unseen here.
+        if let Some(owner) = before.as_ref().filter(|owner| owner.host != this_host())
+            && !watched.is_stale(owner)
+        {
+            return Ok(LockAttempt::Held(owner.clone()));
+        }
+        Ok(LockAttempt::Taken(Self::hold(path, file), before))
+    }
+
+    /// Who is at work in a directory, as far as this machine can see.
+    pub fn owner(directory: &Path) -> Option<LockOwner> {
+        let mut file = File::open(directory.join(".lock")).ok()?;
+        let mut text = String::new();
+        file.read_to_string(&mut text).ok()?;
+        let owner = LockOwner::parse(&text)?;
+        // The system tells about this machine's processes; about others only their beat could.
+        let free = owner.host == this_host() && file.try_lock_shared().is_ok();
+        (!free).then_some(owner)
+    }
+
+    fn hold(path: PathBuf, file: File) -> Self {
+        let (file, ended) = (Arc::new(Mutex::new(file)), Arc::new(AtomicBool::new(false)));
+        let beat = {
+            let file = file.clone();
+            move |beat: u64| {
+                let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
+                let text = format!("{} {} {beat}\n", this_host(), std::process::id());
+                // A beat that cannot be written is a beat that is missed.
+                let _ = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(text.as_bytes()));
+                let _ = file.set_len(text.len() as u64).and_then(|()| file.sync_data());
+            }
+        };
+        beat(1);
+        let over = ended.clone();
+        let name = format!("lock of {}", path.display());
+        let beating = std::thread::Builder::new().name(name).spawn(move || {
+            let (mut number, mut last) = (1, Instant::now());
+            while !over.load(Ordering::Relaxed) {
+                std::thread::sleep(TICK);
+                if last.elapsed() >= stale_after() / BEATS {
+                    (number, last) = (number + 1, Instant::now());
+                    beat(number);
+                }
+            }
+        });
+        Self { file, ended, beating: beating.ok() }
+    }
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+        if let Some(beating) = self.beating.take() {
+            let _ = beating.join();
+        }
+        // Given back: an empty file has no owner.
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = file.set_len(0).and_then(|()| file.sync_data());
+    }
+}
+
+/// What was seen of another machine's lock, to tell whether it still beats.
+#[derive(Debug, Default)]
+pub struct WatchedLock {
+    seen: Option<(LockOwner, Instant)>,
+    /// Whether it moved since it was first seen.
+    beats: bool,
+}
+
+impl WatchedLock {
+    /// Whether the owner has not beaten for long enough. The first look only begins to watch.
+    fn is_stale(&mut self, owner: &LockOwner) -> bool {
+        match &self.seen {
+            Some((seen, since)) if seen == owner => since.elapsed() >= stale_after(),
+            before => {
+                self.beats = before.is_some();
+                self.seen = Some((owner.clone(), Instant::now()));
+                false
+            }
+        }
+    }
+
+    /// Whether a lock of another machine is watched that has not beaten so far: it may turn out to be stale.
+    pub fn expects_silence(&self) -> bool {
+        self.seen.is_some() && !self.beats
+    }
+}
+
+/// `TARES_STALE_AFTER` in seconds, or a minute.
+fn stale_after() -> Duration {
+    let told = std::env::var("TARES_STALE_AFTER").ok().and_then(|text| text.parse::<f64>().ok());
+    told.filter(|seconds| (0.1..1e6).contains(seconds)).map_or(STALE_AFTER, Duration::from_secs_f64)
+}
+
+/// The name of this machine: `TARES_HOST`, or the system's.
+fn this_host() -> String {
+    let told = std::env::var("TARES_HOST").ok().filter(|name| !name.trim().is_empty());
+    let system = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name =
+        told.or_else(system).or_else(|| std::env::var("HOSTNAME").ok()).unwrap_or_else(|| "localhost".to_owned());
+    name.split_whitespace().collect::<Vec<_>>().join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attempt(place: &Path) -> LockAttempt {
+        RunLock::attempt(place, &mut WatchedLock::default()).unwrap()
+    }
+
+    #[test]
+    fn a_lock_that_was_given_back_has_no_owner_and_one_that_was_not_says_whose_it_was() {
+        let place = tempfile::tempdir().unwrap();
+        let LockAttempt::Taken(lock, None) = attempt(place.path()) else { panic!("nobody was here") };
+        let LockAttempt::Held(owner) = attempt(place.path()) else { panic!("it is held") };
+        assert_eq!(owner.to_string(), format!("process {}", std::process::id()));
+        drop(lock);
+        assert!(matches!(attempt(place.path()), LockAttempt::Taken(_, None)));
+        std::fs::write(place.path().join(".lock"), format!("{} 4711 3\n", this_host())).unwrap();
+        let LockAttempt::Taken(_, Some(before)) = attempt(place.path()) else { panic!("its owner has ended") };
+        assert_eq!(before.to_string(), "process 4711");
+    }
+
+    #[test]
+    fn a_lock_of_another_machine_is_stale_only_if_it_stands_still() {
+        let place = tempfile::tempdir().unwrap();
+        let write = |beat: u64| std::fs::write(place.path().join(".lock"), format!("node7 12 {beat}\n")).unwrap();
+        let mut watched = WatchedLock::default();
+        write(1);
+        let LockAttempt::Held(owner) = RunLock::attempt(place.path(), &mut watched).unwrap() else {
+            panic!("unknown yet")
+        };
+        assert_eq!(owner.to_string(), "process 12 on node7");
+        let long_ago = Instant::now().checked_sub(STALE_AFTER * 2);
+        watched.seen.as_mut().unwrap().1 = long_ago.unwrap_or_else(Instant::now);
+        write(2);
+        assert!(matches!(RunLock::attempt(place.path(), &mut watched).unwrap(), LockAttempt::Held(_)), "it beats");
+        if let Some(long_ago) = long_ago {
+            watched.seen.as_mut().unwrap().1 = long_ago;
+            assert!(matches!(RunLock::attempt(place.path(), &mut watched).unwrap(), LockAttempt::Taken(_, Some(_))));
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What runs will cost: the seconds of an epoch, known from what was trained or measured on a few batches, times the epochs that are left.
+
+use super::{RunProgress, name, place};
+use crate::learner::Learner;
+use crate::record::read_epochs;
+use crate::run::spec::Spec;
+use crate::ui::failure::Outcome;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::path::Path;
+use tares::{Fit, Plan};
+use tares_core::Dataset;
+use tares_data::Loaded;
+
+/// Batches that are trained to measure an epoch.
+const BATCHES: usize = 6;
+/// The rate that methods are told meanwhile; their cost hardly depends on it.
+const ANY_RATE: f64 = 0.2;
+
+/// What one run will cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunCost {
+    /// How far it is.
+    #[serde(flatten)]
+    pub progress: RunProgress,
+    /// Seconds that are left, on this machine; unknown for models that are not networks.
+    pub seconds_left: Option<f64>,
+}
+
+/// What every run will cost. An epoch's time comes from the run's own epochs, from those of the same method and network below `out`, or from a
+/// few batches that are trained now.
+///
+/// # Errors
+/// A value that does not fit the data; a run that cannot be read.
+pub fn costs(runs: &[Spec], loaded: &Loaded, out: &Path) -> Outcome<Vec<RunCost>> {
+    let mut known: HashMap<String, Option<f64>> = HashMap::new();
+    // What was trained tells more than a few batches do, whichever run of the same kind it was.
+    for spec in runs {
+        if let Some(seconds) = trained(out, spec)? {
+            known.entry(kind(spec, loaded)).or_insert(Some(seconds));
+        }
+    }
+    let mut found = Vec::new();
+    for spec in runs {
+        let progress = RunProgress::of(out, spec);
+        let left = spec.plan.epochs.saturating_sub(progress.epochs) as f64;
+        let seconds_left = match progress.finished {
+            true => Some(0.0),
+            false => {
+                let own = trained(out, spec)?;
+                let kind = kind(spec, loaded);
+                if own.is_none() && !known.contains_key(&kind) {
+                    known.insert(kind.clone(), measured(spec, loaded)?);
+                }
+                own.or_else(|| known.get(&kind).copied().flatten()).map(|seconds| seconds * left)
+            }
+        };
+        found.push(RunCost { progress, seconds_left });
+    }
+    Ok(found)
+}
+
+/// Runs of one kind take equally long.
+fn kind(spec: &Spec, loaded: &Loaded) -> String {
+    let Plan { batch, augment, .. } = &spec.plan;
+    format!("{} {} {batch} {augment:?} {}", spec.called(), learner(spec, loaded), spec.device)
+}
+
+fn learner(spec: &Spec, loaded: &Loaded) -> Learner {
+    spec.network.clone().unwrap_or_else(|| Learner::network_for(loaded.train.shape()))
+}
+
+/// Seconds of an epoch that this run has trained.
+fn trained(out: &Path, spec: &Spec) -> Outcome<Option<f64>> {
+    let path = place(out, spec).join("epochs.jsonl");
+    let epochs = if path.exists() { read_epochs(&path)? } else { Vec::new() };
+    let total: f64 = epochs.iter().map(|epoch| epoch.seconds).sum();
+    Ok((!epochs.is_empty()).then(|| total / epochs.len() as f64))
+}
+
+/// Seconds of an epoch, by the second of two epochs on a few batches of the data; `None` for models that are not networks.
+fn measured(spec: &Spec, loaded: &Loaded) -> Outcome<Option<f64>> {
+    let Learner::Network(network) = learner(spec, loaded) else { return Ok(None) };
+    let (train, test) = (&loaded.train, loaded.test.as_ref());
+    let rows = (BATCHES * spec.plan.batch).min(train.len());
+    let few = spread(train, rows)?;
+    let few_test = test.map(|test| spread(test, (test.len() * rows / train.len()).max(1))).transpose()?;
+    let plan = Plan { epochs: 2, ..spec.plan.clone() };
+    let method = spec.method.clone().with_exact_rate(ANY_RATE);
+    let device = tares::device::by_name(&spec.device)?;
+    let mut fit = Fit::new(&few, &method, &plan).device(&device);
+    if let Some(test) = &few_test {
+        fit = fit.test(test);
+    }
+    let fitted =
+        fit.train_network(&network).map_err(|error| crate::ui::failure::Failure::from(error).within(name(spec)))?;
+    let second = fitted.epochs.last().map(|epoch| epoch.seconds);
+    Ok(second.map(|seconds| seconds * train.len() as f64 / rows as f64))
+}
+
+/// Every n-th row, `count` of them.
+fn spread(data: &Dataset, count: usize) -> Outcome<Dataset> {
+    let chosen: Vec<usize> = (0..count).map(|at| at * data.len() / count).collect();
+    Ok(data.subset(&chosen)?)
+}
+
+/// `2 h 5 min`, `48 s`.
+pub fn duration(seconds: f64) -> String {
+    match seconds {
+        short if short < 1.0 => "less than a second".to_owned(),
+        short if short < 90.0 => format!("{short:.0} s"),
+        middling if middling < 5400.0 => format!("{:.0} min", middling / 60.0),
+        long if long < 172_800.0 => format!("{:.0} h {:.0} min", (long / 3600.0).floor(), (long % 3600.0) / 60.0),
+        long => format!("{:.1} days", long / 86_400.0),
+    }
+}

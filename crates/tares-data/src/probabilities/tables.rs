@@ -1,0 +1,219 @@
+//! [`ProbabilityTables`]: probabilities with the labels, and perhaps the ids, of their rows in the same files, of which there may be many.
+
+use super::agree::{agree_classes, is_aside};
+use super::read_labels::{GIVEN_NAMES, label_leaf, parquet_labels, read_labels};
+use super::table_ids::IdColumn;
+use super::{Agreed, ClassColumns, FileKind, FileRows, LabelList, ProbabilityFile, ProbabilitySource, TableIds};
+use crate::error::{DataError, Place, Result};
+use crate::format::parquet::ParquetFile;
+use crate::table::columns::LABEL_NAMES;
+use std::path::{Path, PathBuf};
+use tares_core::estimate::{MissingRows, Probabilities};
+
+/// Opened tables of probabilities that have the same columns.
+#[derive(Debug)]
+pub struct ProbabilityTables {
+    sources: Vec<ProbabilitySource>,
+    labels: LabelList,
+    ids: Option<TableIds>,
+}
+
+/// Which columns are what, and what is done where a label is missing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TableOptions<'a> {
+    /// The column of labels; a usual name (`label`, `given`, `y`, …) if nothing is said.
+    pub label: Option<&'a str>,
+    /// The column that names the rows.
+    pub id: Option<&'a str>,
+    /// The seed of the rows that are drawn by their ids.
+    pub seed: u64,
+    /// What is done with rows that have no label.
+    pub missing: MissingRows,
+}
+
+/// Tables whose classes are known.
+#[derive(Debug)]
+pub struct ClassTables {
+    /// The probabilities of all files, one after the other.
+    pub file: ProbabilityFile,
+    /// Names of the classes, and the class of every row.
+    pub agreed: Agreed,
+    /// Which columns are the classes, in the first file.
+    pub columns: ClassColumns,
+    /// What its columns are called.
+    pub names: Option<Vec<String>>,
+    /// Names of the rows.
+    pub ids: Option<TableIds>,
+    /// The files and their first rows.
+    pub places: Vec<(PathBuf, usize)>,
+}
+
+impl ProbabilityTables {
+    /// Opens the files and reads their labels. Files without rows count as well.
+    ///
+    /// # Errors
+    /// Files that cannot be read, have no such column, or other columns than the first; a row without a label.
+    pub fn open(paths: &[PathBuf], options: TableOptions<'_>) -> Result<Self> {
+        let (mut sources, mut labels, mut ids) = (Vec::new(), LabelList::Numbers(Vec::new()), Vec::new());
+        let usual = [&GIVEN_NAMES[..], &LABEL_NAMES].concat();
+        for path in paths {
+            // A partition without rows may lack what is told from rows.
+            if matches!(FileKind::of(path)?, FileKind::Parquet) && ParquetFile::open(path)?.rows() == 0 {
+                continue;
+            }
+            let source = ProbabilitySource::open(path)?;
+            let label = match source.parquet() {
+                Some(file) => {
+                    let leaf = label_leaf(file, options.label, &usual)?;
+                    labels.append(parquet_labels(file, &leaf, options.missing)?);
+                    leaf.name
+                }
+                None => {
+                    let names = source.names().unwrap_or_default().to_vec();
+                    let called =
+                        |wanted: &str| names.iter().find(|name| name.trim().eq_ignore_ascii_case(wanted)).cloned();
+                    let label = match options.label {
+                        Some(label) => called(label),
+                        None => usual.iter().find_map(|usual| called(usual)),
+                    };
+                    let Some(label) = label else {
+                        let problem =
+                            "has no label column: name it (option label), or give the labels in a file of their own";
+                        return Err(DataError::format(path, Place::File, problem));
+                    };
+                    labels.append(read_labels(path, Some(&label))?);
+                    label
+                }
+            };
+            if let Some(id) = options.id {
+                ids.push(id_column(&source, id)?);
+            }
+            let aside: Vec<&str> = std::iter::once(label.as_str()).chain(options.id).collect();
+            let source = source.without(&aside)?;
+            if let Some(first) = sources.first() {
+                same_columns(first, &source)?;
+            }
+            sources.push(source);
+        }
+        if sources.is_empty() {
+            let named = paths.first().map_or(Path::new("."), PathBuf::as_path);
+            return Err(DataError::format(named, Place::File, "holds no rows"));
+        }
+        let ids = options.id.map(|_| TableIds::new(ids, options.seed));
+        Ok(Self { sources, labels, ids })
+    }
+
+    /// Brings labels and columns together.
+    ///
+    /// # Errors
+    /// Labels that fit the columns in no way; columns that hold no numbers.
+    pub fn with_classes(self) -> Result<ClassTables> {
+        let Self { sources, labels, ids } = self;
+        let (first, names) = (sources[0].path().to_owned(), sources[0].names().map(<[String]>::to_vec));
+        let agreed = agree_classes(labels, &first, &sources[0])?;
+        let (mut files, mut columns, mut places, mut start) = (Vec::new(), None, Vec::new(), 0);
+        for source in sources {
+            let (path, rows) = (source.path().to_owned(), source.rows());
+            let (file, found) = source.with_classes(&agreed.classes, rows)?;
+            places.push((path, start));
+            start += rows;
+            files.push(file);
+            columns.get_or_insert(found);
+        }
+        let columns = columns.unwrap_or_else(|| ClassColumns::in_order(agreed.classes.len()));
+        let file = ProbabilityFile::join(files, agreed.classes.len());
+        Ok(ClassTables { file, agreed, columns, names, ids, places })
+    }
+}
+
+impl ClassTables {
+    /// The file of a row, and its row there.
+    pub fn locate(&self, row: usize) -> (&Path, usize) {
+        let at = self.places.partition_point(|(_, start)| *start <= row).saturating_sub(1);
+        (&self.places[at].0, row - self.places[at].1)
+    }
+}
+
+/// Whether a Parquet file is a table of probabilities with labels: beside its labels there is a list of probabilities, or all other columns
+/// of numbers are parts of 1 in its first rows.
+pub fn holds_probabilities(path: &Path, options: TableOptions<'_>) -> bool {
+    const ROWS: usize = 1000;
+    let look = || -> Result<bool> {
+        if !matches!(FileKind::of(path)?, FileKind::Parquet) {
+            return Ok(false);
+        }
+        let usual = [&GIVEN_NAMES[..], &LABEL_NAMES].concat();
+        let label = label_leaf(&ParquetFile::open(path)?, options.label, &usual)?.name;
+        let source = ProbabilitySource::open(path)?;
+        let rows = source.rows().min(ROWS);
+        let names = source.names().unwrap_or_default().to_vec();
+        let index = names.iter().map(String::as_str).filter(|name| is_aside(name, &[]));
+        let aside: Vec<&str> = std::iter::once(label.as_str()).chain(options.id).chain(index).collect();
+        let source = source.without(&aside)?;
+        let classes: Vec<String> = source.names().map_or_else(|| numbered(source.width()), <[String]>::to_vec);
+        let all = source.rows();
+        let (file, _) = source.with_classes(&classes, all)?;
+        let mut values = vec![0f64; rows * classes.len()];
+        FileRows::<f64>::of(&file)
+            .read(0, &mut values)
+            .map_err(|error| DataError::format(path, Place::File, error.to_string()))?;
+        let is_part = |row: &[f64]| {
+            let known =
+                row.iter().all(|&p| (-1e-6..=1.005).contains(&p)) && (row.iter().sum::<f64>() - 1.0).abs() < 5e-3;
+            known || row.iter().any(|p| p.is_nan())
+        };
+        let numbers = values.iter().filter(|p| !p.is_nan()).count();
+        Ok(numbers > 0 && values.chunks_exact(classes.len()).all(is_part))
+    };
+    look().unwrap_or(false)
+}
+
+fn numbered(classes: usize) -> Vec<String> {
+    (0..classes).map(|class| class.to_string()).collect()
+}
+
+/// The column of ids of an opened file.
+fn id_column(source: &ProbabilitySource, id: &str) -> Result<IdColumn> {
+    let missing = |names: &[String]| {
+        let problem = format!("has no column '{id}' that names the rows: there are {}", names.join(", "));
+        DataError::format(source.path(), Place::File, problem)
+    };
+    match source.parquet() {
+        Some(file) => {
+            let leaves = file.leaves();
+            let names: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
+            let leaf = leaves.into_iter().find(|leaf| leaf.name == id).ok_or_else(|| missing(&names))?;
+            IdColumn::of_parquet(source.path(), leaf)
+        }
+        None => {
+            let texts = source.texts(id).ok_or_else(|| missing(source.names().unwrap_or_default()))?;
+            Ok(IdColumn::Listed(texts))
+        }
+    }
+}
+
+/// Refuses a file whose columns are not those of the first.
+fn same_columns(first: &ProbabilitySource, other: &ProbabilitySource) -> Result<()> {
+    let differ = |what: String| {
+        let problem = format!("must have the columns of {}: {what}", first.path().display());
+        Err(DataError::format(other.path(), Place::File, problem))
+    };
+    match (first.names(), other.names()) {
+        (None, None) if first.width() == other.width() => Ok(()),
+        (None, None) => differ(format!("{} classes there, {} here", first.width(), other.width())),
+        (Some(names), Some(here)) => {
+            let lacking = |of: &[String], among: &[String]| -> Vec<String> {
+                of.iter().filter(|name| !among.contains(name)).take(8).map(|name| format!("'{name}'")).collect()
+            };
+            let (without, more) = (lacking(names, here), lacking(here, names));
+            match (without.is_empty(), more.is_empty()) {
+                (true, true) => Ok(()),
+                (false, true) => differ(format!("no {} here", without.join(", "))),
+                (true, false) => differ(format!("{} only here", more.join(", "))),
+                (false, false) => differ(format!("no {} here, but {}", without.join(", "), more.join(", "))),
+            }
+        }
+        (Some(_), None) => differ("a column per class there, a column of lists here".to_owned()),
+        (None, Some(_)) => differ("a column of lists there, a column per class here".to_owned()),
+    }
+}

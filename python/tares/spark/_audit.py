@@ -1,0 +1,293 @@
+"""`tares.spark.audit`: which labels of a distributed table are wrong?"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from tares import _tares
+from tares._table import Table
+from tares.spark import _partitions
+from tares.spark._partitions import Layout
+
+Score = Literal["posterior", "self-confidence", "normalised-margin", "entropy-adjusted"]
+
+# More labels than this are no classes.
+MOST_CLASSES = 100_000
+ID, KEY, LABEL, PROBS, FILE = "_tares_id", "_tares_key", "_tares_label", "_tares_probs", "_tares_file"
+
+
+def audit(
+    df: DataFrame,
+    label: str = "label",
+    probs: str | Sequence[str] = "probs",
+    id: str = "id",
+    *,
+    classes: Sequence[Any] | None = None,
+    score: Score = "posterior",
+    missing: Literal["error", "skip"] = "error",
+    seed: int = 0,
+) -> SparkAudit:
+    """Find the labels of a Spark table that are wrong.
+
+    Parameters
+    ----------
+    df
+        A row per sample.
+    label
+        The column of given labels: whole numbers that count the classes from 0, or names.
+    probs
+        Out-of-sample probabilities: a column of arrays, or a list of columns, one per class.
+    id
+        The column that names the rows: text or whole numbers, a different one for every row. It decides which rows the noise is estimated
+        from, so that partitions don't.
+    classes
+        The labels in the order of the probabilities. Not needed for numbers from 0 on, or if columns are named after the classes.
+    score
+        How suspects are ranked. 0 is certainly wrong, 1 certainly right.
+    missing
+        Rows without a label or a probability: ``"error"`` names the first, ``"skip"`` leaves them out and counts them.
+    seed
+        Of the rows that are drawn.
+
+    Returns
+    -------
+    SparkAudit
+        The suspects as a table of the cluster, and how many labels are wrong.
+
+    Raises
+    ------
+    ValueError
+        Columns that are not there or of the wrong type; rows that are no probabilities. The message names the id of the row.
+    """
+    if missing not in ("error", "skip"):
+        raise ValueError(f"missing must be 'error' or 'skip', got {missing!r}")
+    if score == "class-adjusted":
+        raise ValueError("score must be posterior, self-confidence, normalised-margin or entropy-adjusted on a cluster, got class-adjusted")
+    rows, lists, columns = _select(df, label, probs, id)
+    skip = missing == "skip"
+    counted = _count_labels(rows, label, skip)
+    width = len(columns) if columns else _array_length(rows, str(probs))
+    known = _classes([value for value, _ in counted], columns, width, classes)
+    place = {value: number for number, value in enumerate(known)}
+    counts = [0] * len(known)
+    for value, count in counted:
+        counts[place[value]] += count
+    layout = Layout(known, lists, score, skip)
+    model = _fit(rows, layout, counts, seed, rows.schema[LABEL].dataType)
+    return _judge(rows, layout, model, df.schema[id].dataType, label, id)
+
+
+def _select(df: DataFrame, label: str, probs: str | Sequence[str], id: str) -> tuple[DataFrame, bool, list[str]]:
+    """Only what is needed, under names of our own: id, label, probabilities. Whether these are lists, and what their columns are called."""
+    fields = {field.name: field.dataType for field in df.schema.fields}
+    named = [probs] if isinstance(probs, str) else list(probs)
+    for what, name in [("label", label), ("id", id), *(("probs", name) for name in named)]:
+        if name not in fields:
+            raise ValueError(f"{what}: there is no column {name!r} among {', '.join(fields)}")
+    whole = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
+    for what, name in [("label", label), ("id", id)]:
+        if not isinstance(fields[name], (*whole, T.StringType)):
+            raise ValueError(f"{what}: column {name!r} must hold text or whole numbers, got {fields[name].simpleString()}")
+    label_column = F.col(_quoted(label))
+    if isinstance(fields[label], whole):
+        label_column = label_column.cast("long")
+    head = [F.col(_quoted(id)).cast("string").alias(ID), label_column.alias(LABEL)]
+    kind = fields[named[0]]
+    if isinstance(probs, str):
+        if not isinstance(kind, T.ArrayType) or not isinstance(kind.elementType, (T.FloatType, T.DoubleType)):
+            hint = "; pyspark.ml.functions.vector_to_array makes one of a vector" if "vector" in kind.simpleString() else ""
+            raise ValueError(f"probs: column {probs!r} must hold arrays of float or double, got {kind.simpleString()}{hint}")
+        return df.select(*head, F.col(_quoted(probs)).alias(PROBS)), True, []
+    if len(named) < 2 or len(set(named)) < len(named):
+        raise ValueError(f"probs: name a different column for each of at least two classes, got {named}")
+    numbers = (*whole, T.FloatType, T.DoubleType, T.DecimalType)
+    for name in named:
+        if not isinstance(fields[name], numbers):
+            raise ValueError(f"probs: column {name!r} must hold numbers, got {fields[name].simpleString()}")
+    target = "float" if all(isinstance(fields[name], T.FloatType) for name in named) else "double"
+    cells = [F.col(_quoted(name)).cast(target).alias(f"{PROBS}_{place}") for place, name in enumerate(named)]
+    return df.select(*head, *cells), False, named
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _count_labels(rows: DataFrame, label: str, skip: bool) -> list[tuple[Any, int]]:
+    """Rows per label; reads nothing but the labels."""
+    found = rows.groupBy(LABEL).count().limit(MOST_CLASSES + 1).collect()
+    if len(found) > MOST_CLASSES:
+        raise ValueError(f"label: column {label!r} has more than {MOST_CLASSES:,} different values: these are no classes")
+    counted = [(row[0], int(row[1])) for row in found if row[0] is not None]
+    absent = sum(int(row[1]) for row in found if row[0] is None)
+    if not counted:
+        raise ValueError("given labels must not be empty" if absent == 0 else f"label: no row has one of {absent:,}")
+    if absent and not skip:
+        first = rows.filter(F.col(LABEL).isNull()).select(ID, F.input_file_name().alias(FILE)).orderBy(ID).first()
+        where = f" in {first[1]}" if first is not None and first[1] else ""
+        name = first[0] if first is not None else None
+        raise ValueError(f"{absent:,} rows have no label, such as the row with id {name!r}{where}: missing='skip' leaves them out")
+    return counted
+
+
+def _array_length(rows: DataFrame, probs: str) -> int:
+    first = rows.filter(F.col(PROBS).isNotNull()).select(F.size(PROBS)).first()
+    if first is None:
+        raise ValueError(f"probs: no row has an array in column {probs!r}")
+    if first[0] < 2:
+        raise ValueError(f"probs: arrays must have a probability for each of at least two classes, got {first[0]}")
+    return int(first[0])
+
+
+def _classes(labels: list[Any], columns: list[str], width: int, told: Sequence[Any] | None) -> list[Any]:
+    """The labels in the order of the probabilities."""
+    if told is not None:
+        known = list(told)
+        if len(known) != width or len(set(known)) != width:
+            raise ValueError(f"classes must name each of the {width} probabilities once, got {len(set(known))} names")
+    elif all(isinstance(value, int) and 0 <= value < width for value in labels):
+        known = list(range(width))
+    else:
+        # Columns called like the classes, perhaps all with the same text around it (p_cat, p_dog).
+        before = os.path.commonprefix(columns) if columns else ""
+        after = os.path.commonprefix([name[len(before) :][::-1] for name in columns])[::-1] if columns else ""
+        inside = [name[len(before) : len(name) - len(after)] for name in columns]
+        as_text = {str(value): value for value in labels}
+        for names in (columns, inside):
+            if names and set(as_text) <= set(names):
+                return [as_text.get(name, name) for name in names]
+        known = sorted(labels)
+    unknown = [value for value in labels if value not in set(known)]
+    if unknown or len(known) != width:
+        shown = ", ".join(repr(value) for value in sorted(labels, key=str)[:8])
+        raise ValueError(
+            f"{len(labels)} different labels ({shown}{', …' if len(labels) > 8 else ''}) do not fit {width} probabilities: labels must be "
+            f"0..{width}, or name the columns, or be as many as there are classes, or say what they are with classes=[…]"
+        )
+    return known
+
+
+def _fit(rows: DataFrame, layout: Layout, counts: list[int], seed: int, label_type: T.DataType) -> bytes:
+    """Draws rows by their ids inside the engine, and fits the noise model to them here."""
+    session = rows.sparkSession
+    chances = [(value, chance) for value, chance, count in zip(layout.classes, _tares.draw_chances(counts), counts) if count]
+    schema = T.StructType([T.StructField(LABEL, label_type), T.StructField("_tares_chance", T.DoubleType())])
+    table = F.broadcast(session.createDataFrame(chances, schema))
+    key = F.xxhash64(F.concat(F.lit(f"{seed}:"), F.coalesce(F.col(ID), F.lit(""))))
+    unit: Column = F.shiftrightunsigned(F.col(KEY), 11).cast("double") * F.lit(2.0**-53)
+    drawn = rows.withColumn(KEY, key).join(table, LABEL).filter(unit < F.col("_tares_chance"))
+    cells = [name for name in rows.columns if name not in (ID, LABEL)]
+
+    def draw(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _partitions.draw(batches, layout)
+
+    found = drawn.select(ID, KEY, LABEL, *cells).mapInArrow(draw, "rows binary, problem string").collect()
+    problems = sorted(row["problem"] for row in found if row["problem"] is not None)
+    if problems:
+        raise ValueError(problems[0])
+    return _tares.fit_noise([bytes(row["rows"]) for row in found], counts)
+
+
+def _judge(rows: DataFrame, layout: Layout, model: bytes, id_type: T.DataType, label: str, id: str) -> SparkAudit:
+    session = rows.sparkSession
+    text = isinstance(rows.schema[LABEL].dataType, T.StringType)
+    label_type = pa.string() if text else pa.int64()
+    try:
+        sent: Any = session.sparkContext.broadcast(model)
+    except Exception:  # Spark Connect has no context: there the model goes with the function
+        sent = SimpleNamespace(value=model)
+
+    def judge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _partitions.judge(batches, layout, sent.value, label_type)
+
+    kind = "string" if text else "long"
+    schema = f"id string, given {kind}, suggested {kind}, score double, p_given double, p_suggested double, counts binary, problem string"
+    judged = rows.mapInArrow(judge, schema).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        found = judged.filter("counts IS NOT NULL OR problem IS NOT NULL").select("counts", "problem").collect()
+        problems = sorted(row["problem"] for row in found if row["problem"] is not None)
+        if problems:
+            raise ValueError(problems[0])
+        totals = _tares.PartTotals(model, [bytes(row["counts"]) for row in found])
+    except BaseException:
+        judged.unpersist()
+        raise
+    suspects = judged.filter("counts IS NULL AND problem IS NULL").drop("counts", "problem")
+    suspects = suspects.withColumn("id", F.col("id").cast(id_type))
+    return SparkAudit(suspects, totals, layout.classes, judged)
+
+
+class SparkAudit:
+    """What an audit on a cluster found. Made by :func:`tares.spark.audit`."""
+
+    def __init__(self, suspects: DataFrame, totals: _tares.PartTotals, classes: list[Any], kept: DataFrame) -> None:
+        self._totals = totals
+        self._kept = kept
+        #: The labels that are probably wrong, in no order: ``id``, ``given``, ``suggested``, ``score`` (0 is certainly wrong),
+        #: ``p_given``, ``p_suggested``. It is kept by the executors until :meth:`unpersist`.
+        self.suspects = suspects
+        #: The labels in the order of the probabilities.
+        self.classes = classes
+
+    @property
+    def rows(self) -> int:
+        """How many rows were judged."""
+        return self._totals.rows
+
+    @property
+    def missing_rows(self) -> int:
+        """Rows that were left out, because they lack a label or a probability."""
+        return self._totals.missing
+
+    @property
+    def noise_rate(self) -> float:
+        """The estimated share of wrong labels."""
+        return self._totals.noise_rate[0]
+
+    @property
+    def noise_rate_interval(self) -> tuple[float, float]:
+        """Where the share most likely lies."""
+        return self._totals.noise_rate[1]
+
+    @cached_property
+    def transition(self) -> npt.NDArray[np.float64]:
+        """Which classes are mistaken for which: ``transition[true, given]``, rows sum to 1."""
+        return self._totals.transition()
+
+    @cached_property
+    def per_class(self) -> Table:
+        """Per class: ``rows`` with its label, ``suspects`` among them, rows that should have it but don't (``missing``), and the mean
+        probability of the given label (``self_confidence``)."""
+        rows, suspects, missing, confidence = self._totals.per_class()
+        names = np.array(self.classes)
+        return Table({"class": names, "rows": rows, "suspects": suspects, "missing": missing, "self_confidence": confidence})
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What should be known before rate and suspects are trusted: a sentence each."""
+        return self._totals.cautions([str(name) for name in self.classes])
+
+    def unpersist(self) -> None:
+        """Lets the executors forget the suspects. Using them again judges all rows again."""
+        self._kept.unpersist()
+
+    def __repr__(self) -> str:
+        low, high = self.noise_rate_interval
+        suspects = int(self.per_class["suspects"].sum())
+        head = (
+            f"<tares.spark.SparkAudit: {suspects:,} of {self.rows:,} labels are suspects; "
+            f"noise rate {100 * self.noise_rate:.1f} % ({100 * low:.1f} to {100 * high:.1f} %)>"
+        )
+        return "\n".join([head, *(f"note: {text}" for text in self.warnings)])
