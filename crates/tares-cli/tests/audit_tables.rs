@@ -101,6 +101,24 @@ fn the_same_rows_as_two_arrays_give_the_same_answer_without_ids() {
 }
 
 #[test]
+fn a_column_that_numbers_the_rows_is_no_class() {
+    let place = tempfile::tempdir().unwrap();
+    let all = rows(200);
+    let start = OutTable::new().column("id", (0..200u32).collect::<Vec<_>>()).unwrap();
+    let start = start.column("label", all.iter().map(|row| row.1 as u32).collect::<Vec<_>>()).unwrap();
+    let table = (0..3).fold(start, |table, class| {
+        let values: Vec<f32> = all.iter().map(|row| row.2[class]).collect();
+        table.column(&format!("p{class}"), values).unwrap()
+    });
+    table.write(&place.path().join("n.parquet"), false).unwrap();
+    for more in [&["--out", "a"][..], &["--out", "b", "--id-column", "id"]] {
+        tares_in(place.path(), &[&["audit", "n.parquet", "--exit-zero"][..], more].concat()).success();
+        let summary = json(&place.path().join(more[1]).join("summary.json"));
+        assert_eq!(summary["classes"].as_array().unwrap().len(), 3, "{summary}");
+    }
+}
+
+#[test]
 fn rows_that_lack_something_are_named_or_left_out() {
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name);

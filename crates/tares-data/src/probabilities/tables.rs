@@ -88,7 +88,10 @@ impl ProbabilityTables {
             if let Some(id) = options.id {
                 ids.push(id_column(&source, id)?);
             }
-            let aside: Vec<&str> = std::iter::once(label.as_str()).chain(options.id).collect();
+            // A column that counts or names the rows is no class, also where nobody said so.
+            let (names, used) = (source.names().unwrap_or_default().to_vec(), labels.names());
+            let index = names.iter().map(String::as_str).filter(|name| is_aside(name, &used));
+            let aside: Vec<&str> = std::iter::once(label.as_str()).chain(options.id).chain(index).collect();
             let source = source.without(&aside)?;
             if let Some(first) = sources.first() {
                 same_columns(first, &source)?;

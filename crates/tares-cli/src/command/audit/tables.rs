@@ -68,7 +68,14 @@ impl Audit {
             let others = if more > 0 { format!(" and {more} more") } else { String::new() };
             screen.note(format!("{first}{others}: a model's probabilities beside labels; to train judges on such columns, name them with --judges"));
         }
-        let mut tables = ProbabilityTables::open(&files, self.table_options())?.with_classes()?;
+        let opened = ProbabilityTables::open(&files, self.table_options()).map_err(|error| {
+            let failure = Failure::from(error);
+            match failure.to_string().contains("label column") {
+                true => failure.way_out("name the column with --label, or add --labels FILE, or name the data"),
+                false => failure,
+            }
+        });
+        let mut tables = opened?.with_classes()?;
         say_columns(&tables.columns, tables.names.as_deref(), &tables.agreed.classes, screen);
         let Agreed { classes, given } = std::mem::take(&mut tables.agreed);
         let mut rows = AuditRows { classes, given, ..AuditRows::default() };

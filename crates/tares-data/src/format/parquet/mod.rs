@@ -9,11 +9,13 @@ mod guard;
 mod leaf;
 mod pages;
 pub(crate) mod pictures;
+mod shared_file;
 mod thrift;
 
 pub(crate) use cursor::GroupCursor;
 pub(crate) use guard::guarded;
 pub use leaf::Leaf;
+pub use shared_file::SharedFile;
 
 use crate::error::{DataError, Place, Result};
 use crate::table::columns::{Column, Dictionary, LeftOut, RawTable, Values};
@@ -32,7 +34,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const BATCH: usize = 1 << 16;
 
 /// An open Parquet file whose headers were checked.
-pub struct ParquetFile<R: ChunkReader + 'static = File> {
+pub struct ParquetFile<R: ChunkReader + 'static = SharedFile> {
     path: PathBuf,
     bytes: Shared<R>,
     reader: SerializedFileReader<Shared<R>>,
@@ -83,7 +85,7 @@ impl ParquetFile {
     /// No Parquet file; a footer that claims what cannot be.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let file = File::open(path).map_err(|source| DataError::io(path, "open", source))?;
+        let file = File::open(path).and_then(SharedFile::new).map_err(|source| DataError::io(path, "open", source))?;
         Self::new(path, file)
     }
 }
