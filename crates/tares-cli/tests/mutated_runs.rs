@@ -10,10 +10,11 @@ use tares::{Control, Fit, Method, Plan};
 use tares_cli::audit::run_history::RunHistory;
 use tares_cli::record::{RunRecord, in_order};
 use tares_cli::report;
+use tares_cli::run::directory::RunDirectory;
 use tares_cli::run::model::Model;
 use tares_cli::run::spec::Spec;
 use tares_cli::run::spec_file;
-use tares_cli::run::train::{Start, run};
+use tares_cli::run::train::{Start, run_in};
 use tares_core::{Fingerprint, Stream, stream};
 use tares_data::{LoadOptions, Loaded};
 
@@ -76,7 +77,9 @@ fn tiny(method: &str, noise: &str) -> Tiny {
     );
     let spec: Spec = spec_file::parse(&text).unwrap();
     let loaded = tares_data::load(&spec.source(), &spec.options(), &mut |_| {}).unwrap();
-    run(&spec, &loaded, None, &folder.path().join("run"), Start::New, &|_| {}).unwrap();
+    let directory = RunDirectory::lock(&folder.path().join("run")).unwrap();
+    run_in(&directory, &spec, &loaded, None, Start::New, &|_| {}).unwrap();
+    drop(directory);
     let train = spec.noise.corrupt(&loaded.train, spec.plan.seed, &LoadOptions::default(), "cpu").unwrap();
     let told = method.parse::<Method>().unwrap().with_rate(0.25);
     let mut checkpoint = Vec::new();
@@ -119,7 +122,8 @@ fn go_on(tiny: &Tiny) {
     let Ok(spec) = spec_file::read::<Spec>(&tiny.run().join("spec.toml")) else { return };
     // A changed number of epochs is an honest wish, only too long for a test.
     if spec.check().is_ok() && spec.plan.epochs <= 4 {
-        let _ = run(&spec, &tiny.loaded, None, &tiny.run(), Start::Resume, &|_| {});
+        let directory = RunDirectory::lock(&tiny.run()).unwrap();
+        let _ = run_in(&directory, &spec, &tiny.loaded, None, Start::Resume, &|_| {});
     }
 }
 

@@ -166,8 +166,7 @@ impl Audit {
         let mut rows = match (self.data.first(), &options.labels_file) {
             (Some(source), _) => self.load(source, screen)?,
             (None, Some(labels)) => {
-                let Agreed { classes, given } =
-                    agree(read_labels(labels, options.label.as_deref())?, labels, &source)?;
+                let Agreed { classes, given } = agree(read_labels(labels, options.label.as_deref())?, labels, &source)?;
                 AuditRows { given, classes, ..AuditRows::default() }
             }
             (None, None) => {

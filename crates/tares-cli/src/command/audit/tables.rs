@@ -3,8 +3,8 @@
 use super::{Audit, normalisable};
 use crate::audit::files::MOST_TABLE_ROWS;
 use crate::audit::findings::Findings;
-use crate::audit::rows::AuditRows;
 use crate::audit::print::say_columns;
+use crate::audit::rows::AuditRows;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::Screen;
 use std::path::{Path, PathBuf};
