@@ -59,7 +59,7 @@ impl RowCard {
         let evidence = Evidence::Probabilities { given: own, suggested: best };
         let suspect = Suspect { index: row, given, suggested, score: own, evidence };
         let data = crowd.shown.as_ref().or(crowd.data.as_ref().map(|(data, _)| data));
-        let names = RowNames { data, listed: &crowd.classes, classes };
+        let names = RowNames { data, listed: &crowd.classes, ids: &[], named: None, classes };
         let card = Card::of(&suspect, names, None, crowd.data.as_ref().map(|(_, reading)| reading))?;
         let thousandths = |part: f64| (1000.0 * part).round() / 1000.0;
         let mut likeliest: Vec<usize> = (0..classes).collect();

@@ -46,7 +46,7 @@ impl Crowd {
         let (classes, labels) = match (probs, known) {
             (_, [_, ..]) => (known.to_vec(), numbered(&table, known)?),
             (Some(probs), []) if table.classes.is_none() => {
-                let agreed = agree_classes(&table.label_list(), &table.path, probs)?;
+                let agreed = agree_classes(table.label_list(), &table.path, probs)?;
                 (agreed.classes, agreed.given)
             }
             _ => own_classes(&table)?,
@@ -152,7 +152,7 @@ impl Crowd {
     /// # Errors
     /// They cannot be read, are no classes, or are not one per row.
     pub fn read_truth(&mut self, path: &Path) -> Outcome<()> {
-        let truth = in_classes(&read_truth(path)?, path, &self.classes)?;
+        let truth = in_classes(read_truth(path)?, path, &self.classes)?;
         if truth.len() != self.answers.rows() {
             return Err(Failure::new(format!(
                 "{}: must have a true label for each of the {} rows, got {}",
