@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn the_error_function_is_as_exact_as_32_bits() {
         // scipy.special.erf
-        for (x, wanted) in [(0.0, 0.0), (0.5, 0.520_499_88), (-1.0, -0.842_700_8), (2.5, 0.999_593), (9.0, 1.0)] {
+        for (x, wanted) in [(0.0, 0.0), (0.5, 0.520_499_9), (-1.0, -0.842_700_8), (2.5, 0.999_593), (9.0, 1.0)] {
             assert!((erf(x) - wanted).abs() < 3e-7, "{x}");
         }
     }

@@ -213,11 +213,11 @@ impl ConsensusCommand {
                 return refuse(name, "without --data: no judge is trained");
             }
         }
-        if self.data.is_some() || self.probs.is_some() {
-            if let Some(pooling) = self.method.filter(|&pooling| pooling != Pooling::Posterior) {
-                let beside = if self.data.is_some() { "--data" } else { "--probs" };
-                return refuse(&format!("--method {pooling}"), &format!("beside {beside}: it hears annotators only"));
-            }
+        if (self.data.is_some() || self.probs.is_some())
+            && let Some(pooling) = self.method.filter(|&pooling| pooling != Pooling::Posterior)
+        {
+            let beside = if self.data.is_some() { "--data" } else { "--probs" };
+            return refuse(&format!("--method {pooling}"), &format!("beside {beside}: it hears annotators only"));
         }
         Ok(())
     }

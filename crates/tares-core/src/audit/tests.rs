@@ -311,7 +311,6 @@ fn rows_with_ids_get_the_same_verdicts_in_any_order() {
         by_name(&found, |index| order[index])
     };
     let (straight, mixed) = ((0..45_000).collect::<Vec<_>>(), stream(9, "test").permutation(45_000));
-    let mixed: Vec<usize> = mixed.into_iter().map(|row| row as usize).collect();
     let expected = run(&straight, MissingRows::Refuse);
     assert!(expected.1.len() > 5000, "{}", expected.1.len());
     assert_eq!(run(&mixed, MissingRows::Refuse), expected);

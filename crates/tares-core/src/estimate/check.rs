@@ -353,7 +353,7 @@ mod tests {
             }
             all
         };
-        let whole = tally(&[0..30]);
+        let whole = tally(std::slice::from_ref(&(0..30)));
         assert_eq!(tally(&[0..7, 7..8, 8..30]), whole);
         assert_eq!(tally(&[20..30, 0..9, 9..9, 9..20]), whole);
         let mut bytes = Sealed::new(b"test", 1);

@@ -246,7 +246,7 @@ mod tests {
     fn the_burn_in_is_plain_cross_entropy_and_afterwards_the_gradient_is_p_minus_q() {
         let device = Device::flex().autodiff();
         let given = [0, 0, 0, 1, 1, 1, 1];
-        let rows = [[3.0, 0.0], [3.0, 0.0], [3.0, 0.0], [3.0, 0.0], [0.0, 3.0], [0.0, 3.0], [0.0, 3.0]];
+        let rows: [[f32; 2]; 7] = [[3.0, 0.0], [3.0, 0.0], [3.0, 0.0], [3.0, 0.0], [0.0, 3.0], [0.0, 3.0], [0.0, 3.0]];
         let mut loss = MemoryLossConfig::new(4).init(&given, 2).unwrap();
         for epoch in 0..4 {
             loss.begin_epoch(epoch).unwrap();

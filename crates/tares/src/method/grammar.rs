@@ -330,7 +330,8 @@ mod tests {
             let method = method(name);
             let mut keys: Vec<String> = values(&method).keys().cloned().collect();
             let mut told: Vec<String> = method.parameters().iter().map(|p| p.key.to_owned()).collect();
-            (keys.sort(), told.sort());
+            keys.sort();
+            told.sort();
             assert_eq!(keys, told, "{name}");
             assert!(!method.meaning().is_empty());
             for parameter in method.parameters().iter().filter(|p| p.default != "the same as train") {
