@@ -1,8 +1,8 @@
 //! The compiled part of the Python package `tares` (module `tares._tares`): NumPy arrays in, NumPy arrays out.
 //!
-//! 1. [`mod@array`]: what comes in, without a copy; [`table`]: columns and pictures.
-//! 2. [`call`]: how every call runs: without the interpreter lock, on the threads of this process, no panic gets out.
-//! 3. [`audit`] and [`judged`] (with [`found`], what they return), [`classifier`], [`noise`], [`metric`], [`curriculum`]: one file per thing
+//! 1. `array`: what comes in, without a copy; `table`: columns and pictures.
+//! 2. `call`: how every call runs: without the interpreter lock, on the threads of this process, no panic gets out.
+//! 3. `audit` and `judged` (with `found`, what they return), `classifier`, `noise`, `metric`, `curriculum`: one file per thing
 //!    that Python can ask for.
 //!
 //! The faces that people see (pandas, polars, lists, names of classes) are Python: `python/tares/`.

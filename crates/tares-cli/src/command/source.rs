@@ -18,7 +18,7 @@ pub fn load(source: &str, options: &LoadOptions, screen: &Screen) -> Outcome<Loa
     Ok(loaded)
 }
 
-/// Prints a note for every column that was changed or left out, up to [`MOST_NOTES`].
+/// Prints a note for every column that was changed or left out, up to `MOST_NOTES`.
 pub fn say_notes(notes: &[String], source: &str, screen: &Screen) {
     notes.iter().take(MOST_NOTES).for_each(|note| screen.note(plain(note)));
     if notes.len() > MOST_NOTES {
