@@ -162,8 +162,7 @@ fn values_of_people_are_refused_not_panicked_about() {
     let fitted = Fit::new(&train, &standard, &plan).train_network(&mlp()).unwrap();
     assert!(fitted.probabilities(&flat).is_err() && fitted.probabilities(&test).is_ok());
     let without_truth = train.subset(&[0, 1, 2, 3]).unwrap();
-    let learnt: Method =
-        serde_json::from_str(r#"{"mentornet": {"curriculum": {"learnt": {"trusted": 0.1}}}}"#).unwrap();
+    let learnt: Method = "mentornet:trusted=0.1".parse().unwrap();
     let bare =
         Dataset::new(vec![7u8; 4 * 64], train.shape(), without_truth.given().to_vec(), (0..10).map(|c| c.to_string()))
             .unwrap();

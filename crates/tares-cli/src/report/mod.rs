@@ -150,7 +150,7 @@ mod tests {
                 assert!(path.with_extension("svg").exists());
             }
         }
-        assert_eq!(pictures, 3 * 2 + 2 * 4);
+        assert_eq!(pictures, 5 * 2 + 2 * 4); // five curves per noise, two matrices per row
     }
 
     #[test]

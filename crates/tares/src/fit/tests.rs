@@ -39,7 +39,7 @@ fn train(data: &Dataset, method: &Method, resume: Option<Checkpoint>) -> (Result
 
 fn method(name: &str) -> Method {
     match name {
-        "mentornet" => serde_json::from_str(r#"{"mentornet": {"curriculum": {"learnt": {"trusted": 0.5}}}}"#).unwrap(),
+        "mentornet" => "mentornet:trusted=0.5".parse().unwrap(),
         _ => name.parse().unwrap(),
     }
 }
