@@ -93,7 +93,8 @@ fn a_lock_of_a_machine_that_died_is_recognised_and_says_whose_it_was() {
     let slow = words("compare --data digits --methods standard --network mlp:64 --epochs 400 --out out");
     let mut dead = on("node7", place.path(), &slow).spawn().unwrap();
     let run = place.path().join("out/runs/none/standard/seed-1");
-    wait_until("node7 at work", || run.join("epochs.jsonl").exists());
+    // Killed before its first checkpoint, it would leave nothing to take over.
+    wait_until("node7 at work", || run.join("epochs.jsonl").exists() && run.join("manifest.json").exists());
     dead.kill().unwrap();
     let process = dead.id();
     dead.wait().unwrap();

@@ -133,20 +133,23 @@ impl fmt::Display for Way<'_> {
     }
 }
 
-/// Levenshtein distance: how many letters to change, add or drop.
+/// How many letters to change, add or drop, or neighbours to swap (optimal string alignment distance).
 fn edits(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let above = row[j + 1];
-            row[j + 1] = (diagonal + usize::from(x != *y)).min(above + 1).min(row[j] + 1);
-            diagonal = above;
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let mut least = (above[j] + usize::from(a[i] != b[j])).min(above[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
         }
+        before = std::mem::replace(&mut above, row);
     }
-    row[b.len()]
+    above[b.len()]
 }
 
 #[cfg(test)]
@@ -163,7 +166,10 @@ mod tests {
     #[test]
     fn suggests_the_nearest_name_only_when_it_is_near() {
         let known = ["npcl", "standard", "gce"];
-        assert_eq!(Error::unknown("method", "npcll", &known).to_string(), "unknown method 'npcll': did you mean npcl?");
+        for typed in ["npcll", "ncpl", "npc"] {
+            let said = Error::unknown("method", typed, &known).to_string();
+            assert_eq!(said, format!("unknown method '{typed}': did you mean npcl?"));
+        }
         assert_eq!(
             Error::unknown("method", "zzzzzz", &known).to_string(),
             "unknown method 'zzzzzz': known are npcl, standard, gce"
