@@ -46,4 +46,4 @@ def network(seed: int = 1) -> torch.nn.Sequential:
 @torch.no_grad()
 def accuracy(model: torch.nn.Module, digits: Digits) -> float:
     """The share of test pictures that the model answers right."""
-    return (model(digits.test_inputs).argmax(1) == digits.test_truth).float().mean().item()
+    return float((model(digits.test_inputs).argmax(1) == digits.test_truth).float().mean().item())

@@ -64,7 +64,7 @@ def consensus(
     >>> found = tares.consensus(np.array([[0, 0, 1], [1, 1, 1], [0, 0, 1], [1, 1, 1]]))
     >>> found.labels
     array([0, 1, 0, 1])
-    >>> found.annotators["annotator"][0]  # best first
+    >>> int(found.annotators["annotator"][0])  # best first
     0
     """
     told = _answers(answers, row, annotator, label)
@@ -118,7 +118,7 @@ def _named(columns: list[Any], wanted: str | None, usual: Sequence[str]) -> Any 
 
 def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if values.dtype.kind == "f":
-        return np.isnan(values) | (values < 0)
+        return np.asarray(np.isnan(values) | (values < 0), dtype=np.bool_)
     if values.dtype.kind == "i":
         return np.asarray(values < 0)
     if values.dtype.kind == "O":

@@ -237,8 +237,8 @@ def _majority(table: Floats, probs: Floats | None) -> npt.NDArray[np.int64]:
         for row in open_rows:
             own = np.flatnonzero(~np.isnan(table[row]))
             said = table[row, own].astype(np.int64)
-            worth = [skill[own[said == label]].mean() if tied[row, label] else -1.0 for label in range(classes)]
-            sure[row] = int(np.argmax(worth))
+            skills = [float(skill[own[said == label]].mean()) if tied[row, label] else -1.0 for label in range(classes)]
+            sure[row] = int(np.argmax(skills))
     return sure.astype(np.int64)
 
 

@@ -73,7 +73,7 @@ def audit(
     """
     if missing not in ("error", "skip"):
         raise ValueError(f"missing must be 'error' or 'skip', got {missing!r}")
-    if score == "class-adjusted":
+    if str(score) == "class-adjusted":
         raise ValueError("score must be posterior, self-confidence, normalised-margin or entropy-adjusted on a cluster, got class-adjusted")
     rows, lists, columns = _select(df, label, probs, id)
     skip = missing == "skip"

@@ -78,7 +78,7 @@ def probabilities(columns: list[pa.Array], layout: Layout) -> npt.NDArray[Any]:
         row = pc.index(wrong, True).as_py()
         raise BadRow(row, f"must have {classes} probabilities, got {lengths[row].as_py()}")
     if column.null_count == 0:
-        return column.flatten().to_numpy(zero_copy_only=False).reshape(-1, classes)
+        return np.asarray(column.flatten().to_numpy(zero_copy_only=False)).reshape(-1, classes)
     there = column.is_valid().to_numpy(zero_copy_only=False)
     inside = column.flatten().to_numpy(zero_copy_only=False)  # without the rows that are missing
     values = np.full((len(column), classes), np.nan, dtype=inside.dtype)
@@ -124,12 +124,12 @@ def judge(batches: Iterator[pa.RecordBatch], layout: Layout, model: bytes, label
         try:
             given = labels(batch.column(1), layout)
             probs = np.ascontiguousarray(probabilities([batch.column(place) for place in range(2, batch.num_columns)], layout))
-            row, given, suggested, score, p_given, p_suggested = judge_part.judge(given, probs)
+            row, labelled, suggested, score, p_given, p_suggested = judge_part.judge(given, probs)
         except ValueError as error:
             yield _last(schema, problem=_named(error, batch.column(0)))
             return
         empty = len(row)
-        columns = [batch.column(0).take(pa.array(row)), classes.take(pa.array(given)), classes.take(pa.array(suggested))]
+        columns = [batch.column(0).take(pa.array(row)), classes.take(pa.array(labelled)), classes.take(pa.array(suggested))]
         columns += [pa.array(score), pa.array(p_given), pa.array(p_suggested)]
         yield pa.record_batch([*columns, pa.nulls(empty, pa.binary()), pa.nulls(empty, pa.string())], schema=schema)
     counts = judge_part.counts()
