@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The meaning of `rate`, the same for all methods that have it.
-pub(super) const RATE_MEANING: &str = "the noise rate: told, a number, or a factor of what is told (x0.5)";
+pub(in crate::method) const RATE_MEANING: &str = "the noise rate: told, a number, or a factor of what is told (x0.5)";
 
 /// A rate that is multiplied stays below this: with rate 1 nothing would be kept.
 const MOST: f64 = 0.99;
@@ -50,7 +50,7 @@ impl Rate {
     }
 
     /// The number the loops work with; `check` has made sure that there is one.
-    pub(super) fn value(self) -> f64 {
+    pub(in crate::method) fn value(self) -> f64 {
         self.given().unwrap_or(0.0)
     }
 }

@@ -9,7 +9,7 @@
 //! Parameters are the fields of each method's struct, as files hold them; `tares methods` lists them.
 
 use super::table::MethodTable;
-use super::*;
+use crate::method::*;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::str::FromStr;
