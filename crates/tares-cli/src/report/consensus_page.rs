@@ -70,7 +70,7 @@ pub fn consensus_page(summary: &ConsensusSummary, cards: &[RowCard], key: &str) 
         "Consensus of labels",
         &body,
         concat!(include_str!("../../templates/audit.css"), include_str!("../../templates/consensus.css")),
-        include_str!("../../templates/consensus.js"),
+        concat!(include_str!("../../templates/review.js"), include_str!("../../templates/consensus.js")),
     )
 }
 
