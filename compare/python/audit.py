@@ -10,9 +10,7 @@ largest resident size of a process of its own, with its children, less that of t
 from __future__ import annotations
 
 import argparse
-import csv
 import os
-import platform
 import resource
 import statistics
 import subprocess
@@ -24,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from figures import machine, write
 
 AIMS = {"1000000x10": 20, "200000x1000": 10}
 
@@ -138,16 +137,11 @@ def main() -> None:
                     "ours_mb": f"{extra[name] / 1e6:.1f}",
                     "cleanlab_mb": f"{extra['cleanlab'] / 1e6:.1f}",
                     "rounds": options.rounds,
-                    "cores": os.cpu_count(),
-                    "load": f"{os.getloadavg()[0]:.1f}",
-                    "python": platform.python_version(),
+                    **machine(),
                 }
             )
     if options.csv:
-        with options.csv.open("w", newline="") as file:
-            writer = csv.DictWriter(file, lines[0])
-            writer.writeheader()
-            writer.writerows(lines)
+        write(options.csv, lines)
 
 
 if __name__ == "__main__":

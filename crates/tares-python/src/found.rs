@@ -2,14 +2,15 @@
 
 use crate::array::labels;
 use crate::call::{run, unwritten};
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1, ToPyArray};
+use crate::columns::{ClassColumns, class_columns, probabilities};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use tares_cli::audit::files::{AgainstTruth, JudgeSummary, NeighbourSummary};
 use tares_cli::audit::findings::Findings;
 use tares_cli::audit::rows::AuditRows;
 use tares_core::Label;
-use tares_core::audit::{Audited, ClassQuality, Evidence, Suspect};
+use tares_core::audit::{Audited, Suspect};
 use tares_core::estimate::Detector;
 
 /// What an audit found.
@@ -89,12 +90,12 @@ impl ArrayAudit {
 
     /// The probabilities of the given label.
     fn p_given<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.column(py, |suspect| probability(suspect).0)
+        self.column(py, |suspect| probabilities(suspect).0)
     }
 
     /// The probabilities of the suggested label.
     fn p_suggested<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.column(py, |suspect| probability(suspect).1)
+        self.column(py, |suspect| probabilities(suspect).1)
     }
 
     /// Why each is a suspect, in words with the names of the classes.
@@ -129,23 +130,8 @@ impl ArrayAudit {
     }
 
     /// Per class: rows, suspects among them, rows that should have it, mean probability of the given label (NaN without rows).
-    #[allow(clippy::type_complexity)]
-    fn per_class<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)
-    {
-        let classes = &self.audited.per_class;
-        let counts = |of: fn(&ClassQuality) -> usize| {
-            classes.iter().map(|class| of(class) as i64).collect::<Vec<i64>>().to_pyarray(py)
-        };
-        let confidence: Vec<f64> = classes.iter().map(|class| class.self_confidence.unwrap_or(f64::NAN)).collect();
-        (
-            counts(|class| class.rows),
-            counts(|class| class.suspects),
-            counts(|class| class.missing),
-            confidence.to_pyarray(py),
-        )
+    fn per_class<'py>(&self, py: Python<'py>) -> ClassColumns<'py> {
+        class_columns(py, &self.audited.per_class)
     }
 
     /// What should be known before rate and suspects are trusted.
@@ -215,13 +201,5 @@ impl ArrayAudit {
             }
             rows.write(&out, &findings, gallery).map(str::to_owned).map_err(unwritten)
         })
-    }
-}
-
-fn probability(suspect: &Suspect) -> (f64, f64) {
-    match suspect.evidence {
-        Evidence::Probabilities { given, suggested } => (given, suggested),
-        // An audit of probabilities has no other evidence.
-        Evidence::Training { .. } => (f64::NAN, f64::NAN),
     }
 }
