@@ -99,6 +99,25 @@ pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
+/// Where the elements of a shape are, if neighbours along each axis are `steps` apart and the first is at `start`.
+pub(crate) fn strided(shape: &[usize], steps: Vec<usize>, start: usize) -> impl Iterator<Item = usize> {
+    let mut place = vec![0usize; shape.len()];
+    let mut at = start;
+    (0..shape.iter().product()).map(move |_| {
+        let now = at;
+        for axis in (0..shape.len()).rev() {
+            place[axis] += 1;
+            at += steps[axis];
+            if place[axis] < shape[axis] {
+                break;
+            }
+            at -= steps[axis] * shape[axis];
+            place[axis] = 0;
+        }
+        now
+    })
+}
+
 /// An axis, which may count from the end.
 pub(crate) fn axis_of(axis: i64, rank: usize) -> Result<usize, String> {
     let from_start = if axis < 0 { axis + rank as i64 } else { axis };

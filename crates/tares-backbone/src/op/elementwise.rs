@@ -2,7 +2,7 @@
 
 use super::{Inputs, OpResult, one};
 use crate::onnx::Node;
-use crate::tensor::{Tensor, Values, elements, strides};
+use crate::tensor::{Tensor, Values, elements, strided, strides};
 
 /// One number at a time.
 pub(super) fn unary(node: &Node, inputs: &Inputs<'_>) -> OpResult {
@@ -189,21 +189,7 @@ pub(super) fn repeated<'a>(own: &[usize], shape: &'a [usize]) -> impl Iterator<I
     let steps: Vec<usize> = (0..shape.len())
         .map(|axis| if axis < missing || own[axis - missing] == 1 { 0 } else { own_strides[axis - missing] })
         .collect();
-    let mut place = vec![0usize; shape.len()];
-    let mut at = 0;
-    (0..shape.iter().product()).map(move |_| {
-        let now = at;
-        for axis in (0..shape.len()).rev() {
-            place[axis] += 1;
-            at += steps[axis];
-            if place[axis] < shape[axis] {
-                break;
-            }
-            at -= steps[axis] * shape[axis];
-            place[axis] = 0;
-        }
-        now
-    })
+    strided(shape, steps, 0)
 }
 
 #[cfg(test)]
