@@ -57,7 +57,7 @@ fn an_audit_judges_features_and_shows_pictures() {
     assert!(summary.contains("linear") && summary.contains("trees"), "{summary}");
     // The second time nothing is computed, and nothing changes.
     let (_, said) = tares(place.path(), &["audit", "photos", "--backbone", &backbone, "--out", "again"]).ends(1);
-    assert!(said.contains("0 pictures went through the backbone, the features of 41 were known"), "{said}");
+    assert!(said.contains("0 pictures went through the backbone, the features of 41 were stored already"), "{said}");
     assert_eq!(std::fs::read_to_string(place.path().join("again/suspects.csv")).unwrap(), suspects);
 }
 

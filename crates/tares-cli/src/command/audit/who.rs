@@ -1,4 +1,4 @@
-//! Who judges labels: what was typed, or what suits the data. `audit` and `consensus` share it.
+//! Which judges are asked: those that were typed, or those that suit the data. `audit` and `consensus` share it.
 
 use super::Audit;
 use crate::command::plan::Training;
