@@ -35,7 +35,7 @@ impl Tensor {
         }
     }
 
-    /// The floats, or why there are none.
+    /// The floats, or an error for integers.
     pub fn as_floats(&self) -> Result<&[f32], String> {
         match &self.values {
             Values::Floats(values) => Ok(values),
@@ -81,7 +81,7 @@ impl Tensor {
     }
 }
 
-/// The number of elements of a shape, refused if no picture needs so many.
+/// The number of elements of a shape, refused if that is too many for any picture.
 pub(crate) fn elements(shape: &[usize]) -> Result<usize, String> {
     shape
         .iter()
@@ -90,7 +90,7 @@ pub(crate) fn elements(shape: &[usize]) -> Result<usize, String> {
         .ok_or_else(|| format!("a shape of {shape:?} is too large"))
 }
 
-/// How far apart neighbours along each axis are.
+/// The distance between neighbours along each axis.
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (0..shape.len().saturating_sub(1)).rev() {

@@ -123,7 +123,7 @@ fn a_backbone_that_cannot_be_used_is_refused_before_any_picture() {
     for (file, wanted) in [
         ("text.onnx", "a network for text"),
         ("unknown-operator.onnx", "GridSample"),
-        ("classifier.features.txt", "is no ONNX file"),
+        ("classifier.features.txt", "is not an ONNX file"),
         ("nowhere.onnx", "cannot open"),
     ] {
         let said = tares(place.path(), &["audit", "photos", "--backbone", &network(file)]).fails(2);

@@ -22,13 +22,13 @@ pub struct ArrayAudit {
     pub(crate) origin: String,
     pub(crate) against_truth: Option<AgainstTruth>,
     pub(crate) neighbours: Option<NeighbourSummary>,
-    /// What our own judges were asked about, and what they said.
+    /// The rows that our own judges judged, and their answers.
     pub(crate) judged: Option<Judged>,
 }
 
 /// Rows that our own judges judged.
 pub(crate) struct Judged {
-    /// The rows; their data is there.
+    /// The rows, with their data.
     pub rows: AuditRows,
     pub judges: Vec<JudgeSummary>,
     /// N × K.
@@ -44,7 +44,7 @@ impl ArrayAudit {
         PyArray1::from_iter(py, self.audited.suspects.iter().map(of))
     }
 
-    /// The place of a judged row among all rows: those without a label were not judged.
+    /// The number of a judged row among all rows; rows without a label were not judged.
     fn place(&self, row: usize) -> i64 {
         let data = self.judged.as_ref().and_then(|judged| judged.rows.data.as_ref());
         data.map_or(row, |(data, _)| data.stored(row)) as i64
@@ -134,7 +134,7 @@ impl ArrayAudit {
         class_columns(py, &self.audited.per_class)
     }
 
-    /// What should be known before rate and suspects are trusted.
+    /// Reasons not to trust the rate and the suspects.
     fn cautions(&self, names: Vec<String>) -> Vec<String> {
         let name = |class: usize| names.get(class).cloned().unwrap_or_else(|| class.to_string());
         let cautions = self.audited.cautions().iter().map(|caution| caution.sentence(name)).collect::<Vec<_>>();
@@ -142,7 +142,7 @@ impl ArrayAudit {
         cautions.into_iter().chain(notes.iter().cloned()).collect()
     }
 
-    /// Our own judges, if they were asked.
+    /// Our own judges, if they judged the labels.
     fn judges(&self) -> Vec<JudgeRow> {
         let judges = self.judged.as_ref().map_or(&[][..], |judged| &judged.judges);
         let row = |judge: &JudgeSummary| {
@@ -151,7 +151,7 @@ impl ArrayAudit {
         judges.iter().map(row).collect()
     }
 
-    /// What our own judges said: the places of the rows that they judged, and N × K probabilities.
+    /// The answers of our own judges: the numbers of the rows that they judged, and N × K probabilities.
     fn probs<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<f64>>)>> {
         let Some(judged) = &self.judged else { return Ok(None) };
         let rows = PyArray1::from_iter(py, (0..self.audited.overview.rows).map(|row| self.place(row)));

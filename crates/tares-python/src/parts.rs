@@ -145,7 +145,7 @@ impl PartJudge {
     }
 }
 
-/// What the counts of all partitions say together.
+/// The result of the counts of all partitions.
 #[pyclass(frozen, module = "tares._tares")]
 pub struct PartTotals {
     totals: AuditTotals,
@@ -196,7 +196,7 @@ impl PartTotals {
         class_columns(py, &self.totals.per_class)
     }
 
-    /// What should be known before rate and suspects are trusted.
+    /// Reasons not to trust the rate and the suspects.
     fn cautions(&self, names: Vec<String>) -> Vec<String> {
         let name = |class: usize| names.get(class).cloned().unwrap_or_else(|| class.to_string());
         self.totals.cautions().iter().map(|caution| caution.sentence(name)).collect()

@@ -1,4 +1,4 @@
-//! Operators that move elements or speak of shapes: nothing is computed with the numbers.
+//! Operators that move elements or compute shapes; they do no arithmetic on the elements.
 
 use super::elementwise::{common_shape, repeated};
 use super::{Inputs, OpResult, one};
@@ -14,7 +14,7 @@ fn list(node: &Node, inputs: &Inputs<'_>, at: usize, name: &str) -> Result<Optio
 }
 
 fn size(value: i64) -> Result<usize, String> {
-    usize::try_from(value).map_err(|_| format!("a size of {value} is none"))
+    usize::try_from(value).map_err(|_| format!("a size of {value} is not allowed"))
 }
 
 pub(super) fn reshape(node: &Node, inputs: &Inputs<'_>) -> OpResult {

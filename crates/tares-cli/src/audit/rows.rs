@@ -52,8 +52,8 @@ impl AuditRows {
         }
     }
 
-    /// Writes everything that an audit found into a directory: lists, summary, the page with the first `gallery` suspects. Returns the name
-    /// of the file of labels.
+    /// Writes everything that an audit found into a directory: lists, summary, the page with the first `gallery` suspects.
+    /// Returns the name of the file of labels.
     ///
     /// # Errors
     /// A file that cannot be written.

@@ -117,7 +117,7 @@ pub fn remove_rounds(folds: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Each row's most frequent label; of equally frequent ones, the one that is more frequent overall.
+/// Each row's most frequent label. Ties are broken by the class frequencies over all answers, as are rows without answers.
 ///
 /// # Errors
 /// None that a checked table of answers could cause.

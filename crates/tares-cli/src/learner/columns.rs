@@ -1,6 +1,6 @@
 //! Trains a model of columns.
 //!
-//! 1. Judges predict rows they were not trained on. These predictions choose the settings (penalty, rounds, size of trees) and weights.
+//! 1. Judges predict rows they were not trained on. These predictions choose settings (penalty, rounds, size of trees) and weights.
 //! 2. NPCL leaves out the rows whose labels are least probable by these predictions, as many as the noise rate says. Trees select
 //!    by themselves instead: Algorithm 1 on all rows, in every round.
 //! 3. The final models are fitted to the rows that are left.
