@@ -10,7 +10,7 @@ from typing import Any
 
 
 def machine() -> dict[str, Any]:
-    """The columns that tell figures of one machine from those of another."""
+    """Columns that describe the machine."""
     return {"cores": os.cpu_count(), "load": f"{os.getloadavg()[0]:.1f}", "python": platform.python_version()}
 
 
