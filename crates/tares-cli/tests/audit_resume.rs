@@ -1,4 +1,4 @@
-//! `tares audit` that is interrupted and gone on with.
+//! An interrupted `tares audit` continues with `--resume`.
 
 #![cfg(unix)]
 

@@ -255,7 +255,7 @@ fn a_full_disk_is_one_clear_error_and_nothing_looks_finished() {
     assert!(error.contains("cannot write: file too large") && error.contains("free some space"), "{error}");
     assert_eq!(json(&place.path().join("run/manifest.json"))["state"], "unfinished");
     assert!(!place.path().join("run/model.safetensors").exists());
-    // With room again, the run can be gone on with.
+    // With room again, the run can be continued.
     tares_in(place.path(), &["train", "--resume", "--out", "run"]).success();
 }
 

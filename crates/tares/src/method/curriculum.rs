@@ -27,7 +27,7 @@ pub enum Bound {
     E,
     /// The tighter bound: C = m + e.
     Q,
-    /// A prior of your own: C = c · m.
+    /// Your own threshold: C = c · m.
     Custom(f64),
 }
 

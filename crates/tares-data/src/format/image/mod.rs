@@ -26,7 +26,7 @@ pub struct Picture {
 /// Height and width of a picture, from the first bytes of its file.
 ///
 /// # Errors
-/// Why they cannot be told, in words.
+/// Why they cannot be determined, in words.
 pub fn dimensions(bytes: &[u8]) -> Result<(usize, usize), String> {
     let mut decoder = decoder(bytes)?;
     let (width, height) = decoder.dimensions();

@@ -12,7 +12,7 @@ pub(in crate::method) const RATE_MEANING: &str = "the noise rate: told, a number
 /// A rate that is multiplied stays below this: with rate 1 nothing would be kept.
 const MOST: f64 = 0.99;
 
-/// Where the noise rate of a method comes from: the caller tells it, or it stands with the method's name.
+/// Where the noise rate of a method comes from: from the caller, or from the method's name.
 ///
 /// ```
 /// use tares::method::Rate;
