@@ -57,7 +57,7 @@ pub fn publish(root: &Path, directory: &Path) -> Outcome<Vec<String>> {
             .way_out("run a recipe first: tares reproduce list"));
     }
     let text = format!(
-        "# The paper's tables and figures, as they come out here\n\n\
+        "# The paper's tables and figures, reproduced\n\n\
          Written by `tares reproduce publish` from finished runs; nothing here is typed by hand except the notes. Numbers are \
          per cent, mean ± standard deviation over seeds of the test accuracy averaged over the last ten epochs (a quarter of a \
          run shorter than 40 epochs). A claim is judged by the difference within each seed and its 95 % interval.\n\n\

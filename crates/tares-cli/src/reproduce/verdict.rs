@@ -2,7 +2,7 @@
 //!
 //! Runs of one seed share noise, order of rows and initial weights, so the difference of two methods is taken within each
 //! seed. The interval is the 95 % interval of Student's t for the mean of those differences. A claim holds if the whole
-//! interval obeys it, does not hold if the whole interval breaks it, and cannot be told otherwise.
+//! interval agrees with it, does not hold if the whole interval contradicts it, and cannot be told otherwise.
 
 use super::claim::{Claim, Law, Metric};
 use super::recipe::Recipe;
@@ -15,11 +15,11 @@ use tares_core::metric::MeanStd;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ruling {
-    /// The whole interval obeys the claim.
+    /// The whole interval agrees with the claim.
     Holds,
     /// The interval contains both outcomes, or there are too few seeds.
     CannotBeTold,
-    /// The whole interval breaks the claim.
+    /// The whole interval contradicts the claim.
     DoesNotHold,
 }
 
