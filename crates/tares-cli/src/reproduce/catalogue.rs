@@ -36,7 +36,8 @@ pub fn find(name: &str) -> Outcome<(String, Recipe)> {
         None => {
             let known = names();
             let unknown = Failure::from(Error::unknown("recipe", name, &known));
-            Err(unknown.way_out(format!("known recipes: {}; a file of your own ends in .toml", known.join(", "))))
+            Err(unknown
+                .way_out(format!("known recipes: {}; your own recipe is a file that ends in .toml", known.join(", "))))
         }
     }
 }

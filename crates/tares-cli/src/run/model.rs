@@ -119,7 +119,7 @@ impl Model {
     fn network_of(&self, weights: &[u8], device: &str) -> Outcome<AnyNetwork> {
         let device = tares::device::by_name(device)?;
         let (Some(network), Some(inputs)) = (self.network.network(), &self.inputs) else {
-            return Err(Failure::new(format!("{} is no network", self.network)));
+            return Err(Failure::new(format!("{} is not a network", self.network)));
         };
         let network = network.init(inputs.shape(), self.classes.len(), 0, &device)?;
         Ok(from_safetensors(network, weights)?)

@@ -34,7 +34,7 @@ impl Judging<'_> {
             None => Network::suggest(data.shape()),
             Some(Learner::Network(network)) => network.clone(),
             Some(learner) => {
-                return Err(Failure::new(format!("--network {learner}: {learner} is no network"))
+                return Err(Failure::new(format!("--network {learner}: {learner} is not a network"))
                     .way_out("name who judges with --judges, as in --judges linear,trees"));
             }
         };
