@@ -14,7 +14,7 @@ LEAST = 1e-4
 
 
 class MemoryLoss(nn.Module):
-    """``mean_i -sum_c q_i(c) log p_i(c)`` with ``q_i(c) ~ t_i(c)^sharpness T[c][y_i]``: labels are believed as far as remembered answers allow.
+    """``mean_i -sum_c q_i(c) log p_i(c)`` with ``q_i(c) ~ t_i(c)^sharpness T[c][y_i]``: labels are corrected by remembered predictions.
 
     ``t_i`` is the moving average of the network's answers to row i. ``T[c][y]`` is the share of label y among the rows that the memory is
     surest are c, counted by :meth:`set_epoch`. The noise rate need not be known: with right labels this is plain cross-entropy, and rows
