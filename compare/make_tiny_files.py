@@ -138,7 +138,7 @@ with zipfile.ZipFile(out / "human.pt", "w") as archive:
     archive.writestr("archive/version", "3\n")
 (out / "human.csv").write_text("index,clean_label,aggre_label,worse_label\n0,9,9,9\n1,4,4,3\n2,0,1,1\n")
 
-# Columns that need a rule of their own: numbers without a sign above the sign bit, decimals of both lengths, lists, bytes, a
+# Columns that need special rules: unsigned numbers above the sign bit, decimals of both lengths, lists, bytes, a
 # date, a pandas index that is stored, and whole numbers that a 64-bit float cannot hold.
 odd = pd.DataFrame(
     {

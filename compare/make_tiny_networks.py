@@ -1,4 +1,4 @@
-"""Writes the tiny ONNX files of crates/tares-backbone/tests/files, and what onnxruntime makes of them, so that reader and
+"""Writes the tiny ONNX files of crates/tares-backbone/tests/files, and onnxruntime's output for them, so that reader and
 operators are tested against another program. Run once; the files are checked in (NumPy, onnx, onnxruntime).
 
     python compare/make_tiny_networks.py crates/tares-backbone/tests/files
@@ -70,7 +70,7 @@ write("attention", [
      weights("class", 1, 1, 5), weights("position", 1, 5, 5), weights("ls", 5), weights("lb", 5), weights("wq", 5, 15), numpy_helper.from_array(np.float32(5 ** .5), "root"),
      weights("wm", 5, 7), weights("wn", 7, 5)], features="answer")
 
-# The ways an older file says the same, and channels last; the mean and the deviation stand in the file.
+# The forms of older files, and channels last; the file holds the mean and the deviation.
 write("old-opset", [
     h.make_node("Transpose", ["input"], ["chw"], perm=[0, 3, 1, 2]), h.make_node("Conv", ["chw", "w"], ["c"], pads=[1, 1, 1, 1]),
     h.make_node("Clip", ["c"], ["r"], min=0.0, max=6.0), h.make_node("ReduceMean", ["r"], ["m"], axes=[2, 3], keepdims=1), h.make_node("Squeeze", ["m"], ["f"], axes=[2, 3]),
@@ -81,7 +81,7 @@ write("old-opset", [
 # Weights in a file beside it.
 onnx.save(convolutions, out / "external.onnx", save_as_external_data=True, location="external.onnx.data", size_threshold=100)
 
-# What cannot be used.
+# Files that must be refused.
 pixel = h.make_tensor_value_info("pixels", T.FLOAT, ["batch", 3, 8, 8])
 write("two-inputs", [h.make_node("Add", ["pixels", "mask"], ["y"])], [], [pixel, h.make_tensor_value_info("mask", T.FLOAT, [1])])
 write("text", [h.make_node("Gather", ["table", "input_ids"], ["y"])], [weights("table", 9, 4)], [h.make_tensor_value_info("input_ids", T.INT64, ["batch", "length"])])

@@ -1,4 +1,4 @@
-"""Features of CIFAR-10's 50,000 training pictures from EfficientNet-Lite0 with ImageNet's weights, kept in a cache: python features.py DATA CACHE."""
+"""Features of CIFAR-10's 50,000 training pictures from EfficientNet-Lite0 with ImageNet's weights, stored in a cache: python features.py DATA CACHE."""
 import glob, gzip, os, sys
 import numpy as np
 

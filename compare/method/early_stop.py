@@ -1,7 +1,7 @@
 """Standard training stopped early on a noisy validation part: python early_stop.py TARES FOLDER EPOCHS OUT NOISE SEED. Prints the test accuracy in percent.
 
-FOLDER holds four IDX files. A tenth of the noisy training rows is set aside; the epoch with the best accuracy on their noisy labels is taken. Two runs that
-differ in their test data alone are the same training bit by bit: one is tested on the noisy part, the other on the clean test rows.
+FOLDER holds four IDX files. A tenth of the noisy training rows is set aside; the epoch with the best accuracy on their noisy labels is chosen. Two runs that
+differ only in their test data are the same training, bit by bit: one is tested on the noisy part, the other on the clean test rows.
 """
 import json, pathlib, re, subprocess, sys
 

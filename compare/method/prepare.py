@@ -1,4 +1,4 @@
-"""Cuts the judged data to sizes that two cores can train on: python prepare.py FASHION CIFAR_10 CIFAR_N OUT"""
+"""Cuts the held-out data to sizes that two cores can train on: python prepare.py FASHION CIFAR_10 CIFAR_N OUT"""
 import csv, gzip, pathlib, sys
 
 FASHION_ROWS, FASHION_TEST, CIFAR_ROWS, CIFAR_TEST = 10_000, 5_000, 5_000, 2_000
@@ -33,7 +33,7 @@ for name, column in (("cifar", "clean_label"), ("cifar-aggregate", "aggre_label"
     wrong = sum(int(row["clean_label"]) != label for row, label in zip(people, labels)) / CIFAR_ROWS
     (out / f"{name}.rate").write_text(f"{wrong}\n")
     print(f"{name}: {wrong:.4f} of the labels are wrong")
-# Asymmetric 40 %: five kinds of clothes are taken for the one that looks most alike (T[true][given], 10 x 10).
+# Asymmetric 40 %: five kinds of clothes are mistaken for the one that looks most similar (T[true][given], 10 x 10).
 other = {0: 6, 2: 4, 3: 0, 5: 7, 9: 7}
 rows = [[0.6 * (c == k) + 0.4 * (k == other[c]) if c in other else float(c == k) for k in range(10)] for c in range(10)]
 (out / "asymmetric.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in rows))

@@ -1,8 +1,8 @@
 """The sketch on which the method `tares` was developed: python sketch.py DATA SET EPOCHS [NAME...]. Needs NumPy, pandas and PyTorch.
 
 DATA is a folder with mnist/, optdigits/ and tables/; SET is digits, mnist5000 (the first 5,000 rows at 14 x 14 pixels), phoneme or mfeat-factors; or
-fashion5000, with DATA the folder of Fashion-MNIST (held out: judged after everything was chosen). Several noises are trained side by side in one batched mlp 128-128: Adam 1e-3, batches of 128, constant for 40 % of the epochs, then linear to 0 with beta1 0.1. One
-line per variant: accuracy over the last quarter of the epochs, F1 of the labels it gave up, estimated rate. Results: results/method/README.md.
+fashion5000, with DATA the folder of Fashion-MNIST (held out: only used after everything was chosen). Several noises are trained side by side in one batched mlp 128-128: Adam 1e-3, batches of 128, constant for 40 % of the epochs, then linear to 0 with beta1 0.1. One
+line per variant: accuracy over the last quarter of the epochs, F1 of the labels it rejected, estimated rate. Results: results/method/README.md.
 """
 import gzip, sys
 import numpy as np, pandas as pd, torch
@@ -46,7 +46,7 @@ def noisy(y, noise, seed):
     z, classes = y.copy(), int(y.max()) + 1
     if kind != "none":
         hit = draw.random(len(y)) < float(rate)
-        if kind == "asym":  # five kinds of clothes are taken for the one that looks most alike
+        if kind == "asym":  # five kinds of clothes are mistaken for the one that looks most similar
             z[hit] = np.array([6, 1, 4, 0, 4, 7, 6, 7, 8, 7])[y[hit]]
         else:
             z[hit] = (y[hit] + (draw.integers(1, classes, hit.sum()) if kind == "sym" else 1)) % classes
@@ -86,7 +86,7 @@ def run(method, name, noises, seed, epochs):
     return np.mean(accuracies, 0), f1, model.rate().numpy()
 
 class Plain:
-    """Cross-entropy; `t` is the last answer."""
+    """Cross-entropy; `t` is the last prediction."""
     weight_decay = 0.0
     def __init__(self, runs, rows, classes, given, epochs):
         self.given, self.epochs, self.classes = given, epochs, classes

@@ -1,4 +1,4 @@
-"""One table of all judged settings: python table.py OUT. Accuracy (mean over seeds), and F1 of each run's list of suspects where the truth is known."""
+"""One table of all held-out settings: python table.py OUT. Accuracy (mean over seeds), and F1 of each run's list of suspects where the truth is known."""
 import collections, csv, json, pathlib, statistics, sys
 
 out = pathlib.Path(sys.argv[1])

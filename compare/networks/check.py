@@ -4,7 +4,7 @@ Reads what `cargo run --release -p tares --example dump_networks -- DIR` wrote (
 network afresh with torch.nn, and computes in f64. Printed is the difference of tares (f32) from that, and after the slash
 that of PyTorch in f32: norm of the difference relative to the norm. Exit code 1 if logits of tares are off by
 1e-4 or gradients by 5e-2. Winograd convolutions (tares-kernels) round up to ten times more than plain ones, 1e-5; a ReLU near
-its kink then falls on the other side now and then, which moves a gradient of these small batches by 1e-3 to 1e-2, in
+its kink then sometimes falls on the other side, which moves a gradient of these small batches by 1e-3 to 1e-2, in
 PyTorch as in tares. A leaky ReLU of slope 0.011 instead of 0.01 shows as 3e-3 in the logits.
 """
 import copy
@@ -159,7 +159,7 @@ def main(directory):
 
 
 def outcome(model, input, labels):
-    """Logits in training, logits judged, gradients."""
+    """Logits in training, logits in evaluation, gradients."""
     model.zero_grad()
     start = copy.deepcopy(model.state_dict())
     with torch.no_grad():

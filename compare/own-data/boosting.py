@@ -2,8 +2,8 @@
 
     JUDGE=target/release/examples/judge_json python3 boosting.py DATA OUT.csv
 
-All with 100 rounds, rate 0.1, 31 leaves, 255 bins, no early stopping, on the clean labels of the development tables and of two made ones. Turns are
-taken alternately, the best of TURNS (3) counts. Times are of the fit alone, data already in each one's own form: `seconds` of wall time, which only a
+All with 100 rounds, rate 0.1, 31 leaves, 255 bins, no early stopping, on the clean labels of the development tables and of two synthetic ones. Turns
+alternate; the best of TURNS (3) counts. Times are of the fit alone, with the data already in each library's own form: `seconds` of wall time, which only a
 quiet machine makes comparable, and `cpu_seconds` of the processor. On a busy machine set THREADS=1: threads that wait for each other burn time.
 """
 import csv, json, os, subprocess, sys, time

@@ -38,7 +38,7 @@ def tares(*arguments):
     return clock.read()
 
 def out_of_fold(make, train, given, classes):
-    """Probabilities of every row by a model that has not seen it, also of classes with fewer rows than folds."""
+    """Probabilities of every row by a model that was not trained on it, also for classes with fewer rows than folds."""
     clock = Clock()
     oof = np.full((len(given), classes), 1e-6)
     for fit, held in StratifiedKFold(5, shuffle=True, random_state=0).split(np.zeros(len(given)), given):
@@ -54,7 +54,7 @@ def our_audit(folder, wrong):
     return dict(f1=f1(np.array(found, int), wrong), found=len(found) / len(wrong), rate=summary["noise_rate"], low=low, high=high, **took)
 
 def audits(train, given, classes, wrong):
-    """(who, what was found) of every other auditor."""
+    """(name, figures) of every other auditor."""
     said = {}
     for name, make in JUDGES.items():
         if make(train) is not None: said[name] = out_of_fold(make, train, given, classes)
@@ -85,7 +85,7 @@ def learners(train, given, test, truth):
 
 def main(data, out):
     names, whats, who = env("TABLES", HALVES[os.environ.get("HALF", "development")]), env("WHAT", "audit learn"), env("WHO", "tares others")
-    # Lines that are there stay, so that a stopped measurement goes on.
+    # Existing lines are kept, so that a stopped measurement continues.
     done = {(*row[:4], row[4] == "tares") for row in csv.reader(open(out))} if os.path.exists(out) else set()
     file = open(out, "a"); writer = csv.writer(file)
     if not done: writer.writerow(HEADER)

@@ -1,4 +1,4 @@
-"""What a user would use instead: judges whose probabilities cleanlab audits, and learners. All with their defaults."""
+"""The alternatives: judges whose probabilities cleanlab audits, and learners. All with their defaults."""
 import numpy as np, pandas as pd
 from cleanlab.classification import CleanLearning
 from sklearn.compose import ColumnTransformer

@@ -49,7 +49,7 @@ def tares(*arguments):
     return time.perf_counter() - start
 
 def features(cache, folder, names):
-    """What the program's backbone made of the pictures: read from its cache, by the digest of each file."""
+    """The features of the program's backbone: read from its cache, by the digest of each file."""
     known = {}
     for keys in glob.glob(f"{cache}/features/*/*.keys"):
         rows = np.load(keys[:-4] + "npy"); digests = open(keys, "rb").read()[32:]

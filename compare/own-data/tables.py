@@ -12,7 +12,7 @@ def read(data, name, **options):
     return frame.drop(columns=label), frame[label]
 
 def raw(data, name):
-    """All columns but the label, every cell as it stands in the file."""
+    """All columns but the label, every cell as it is in the file."""
     if name == "ag-news":
         return pd.read_csv(f"{data}/text/ag-news.csv.gz", dtype=str, keep_default_na=False).drop(columns="label")
     return read(data, name, dtype=str, keep_default_na=False)[0]

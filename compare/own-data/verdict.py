@@ -1,4 +1,4 @@
-"""The figures wanted of `run`'s lines: python3 verdict.py OUT.csv [MORE.csv ...]   Others are compared as means over the same tables, seeds and noises."""
+"""Sums up the lines of `run`: python3 verdict.py OUT.csv [MORE.csv ...]   Others are compared as means over the same tables, seeds and noises."""
 import csv, sys
 from collections import defaultdict
 

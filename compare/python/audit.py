@@ -4,15 +4,13 @@
 
 Prints, for every size, cleanlab's time over ours (the median of the rounds' ratios): wall time, and processor time of all threads and processes,
 which other work on the machine does not change much. Above 1 we are faster. Then the memory that either call takes beyond its inputs: the
-largest resident size of a process of its own, with its children, less that of the same process before the call.
+peak resident size of a separate process with its children, minus its size before the call.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import os
-import platform
 import resource
 import statistics
 import subprocess
@@ -24,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from figures import machine, write
 
 AIMS = {"1000000x10": 20, "200000x1000": 10}
 
@@ -66,7 +65,7 @@ def timed(call: Callable[[Any, Any], Any], labels: Any, probs: Any) -> tuple[flo
 
 
 def resident(tree: bool) -> int:
-    """Bytes of this process, and of its children that are its own (not shared with it)."""
+    """Resident bytes of this process, and the private ones (not shared with it) of its children."""
     def kilobytes(pid: int, keys: tuple[str, ...]) -> int:
         try:
             lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
@@ -82,7 +81,7 @@ def resident(tree: bool) -> int:
 
 
 def memory(name: str, size: str) -> int:
-    """In this process: the largest resident size during the call, less that before it."""
+    """In this process: the peak resident size during the call, minus that before it."""
     labels, probs = made_up(*map(int, size.split("x")))
     call = calls()[name]
     call(labels[:1000], probs[:1000])
@@ -138,16 +137,11 @@ def main() -> None:
                     "ours_mb": f"{extra[name] / 1e6:.1f}",
                     "cleanlab_mb": f"{extra['cleanlab'] / 1e6:.1f}",
                     "rounds": options.rounds,
-                    "cores": os.cpu_count(),
-                    "load": f"{os.getloadavg()[0]:.1f}",
-                    "python": platform.python_version(),
+                    **machine(),
                 }
             )
     if options.csv:
-        with options.csv.open("w", newline="") as file:
-            writer = csv.DictWriter(file, lines[0])
-            writer.writeheader()
-            writer.writerows(lines)
+        write(options.csv, lines)
 
 
 if __name__ == "__main__":

@@ -13,9 +13,6 @@ Prints our time over PyTorch's (the median of the rounds' ratios), wall time and
 from __future__ import annotations
 
 import argparse
-import csv
-import os
-import platform
 import statistics
 import time
 from pathlib import Path
@@ -24,6 +21,7 @@ from typing import Any
 import numpy as np
 import tares
 import torch
+from figures import machine, write
 from tares.torch import CurriculumLoss
 from torch import nn
 
@@ -94,16 +92,11 @@ def main() -> None:
                 "rounds": options.rounds,
                 "torch": torch.__version__,
                 "threads": torch.get_num_threads(),
-                "cores": os.cpu_count(),
-                "load": f"{os.getloadavg()[0]:.1f}",
-                "python": platform.python_version(),
+                **machine(),
             }
         )
     if options.csv:
-        with options.csv.open("w", newline="") as file:
-            writer = csv.DictWriter(file, lines[0])
-            writer.writeheader()
-            writer.writerows(lines)
+        write(options.csv, lines)
 
 
 if __name__ == "__main__":

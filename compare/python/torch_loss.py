@@ -34,7 +34,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 def batch(rows: int, classes: int, right: float) -> tuple[Tensor, Tensor]:
-    """Logits of a network that answers this share of the targets."""
+    """Logits of a network that predicts this share of the targets."""
     draw = torch.Generator().manual_seed(0)
     logits = torch.randn(rows, classes, generator=draw)
     targets = torch.randint(classes, (rows,), generator=draw)

@@ -24,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class CaseFailed(Exception):
-    """A case that cannot be compared; the others go on."""
+    """A case that cannot be compared; the others continue."""
 
 
 class Side:
@@ -34,7 +34,7 @@ class Side:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(threads)
         )
-        # resident megabytes before anything was made: the program and its libraries
+        # resident megabytes before data and network exist: the program and its libraries
         word, *base = self.process.stdout.readline().split() or [""]
         self.alive = word == "ready"
         self.base_mb = float(base[0]) if base else 0.0
@@ -76,7 +76,7 @@ def our_side(case, options, directory):
 
 
 def check(case, ours, arguments, options):
-    """What check.py says about our gradients and losses."""
+    """The verdict of check.py on our gradients and losses."""
     losses = [str(loss) for loss in ours.ask(f"check {CHECKED_STEPS}")]
     what = "epoch" if case in EPOCHS else "step"
     command = [sys.executable, os.path.join(HERE, "check.py"), what, *arguments, *losses]
@@ -95,7 +95,7 @@ def check(case, ours, arguments, options):
 
 
 def peers(case, arguments, options):
-    """PyTorch in those forms that run on this machine."""
+    """The forms of PyTorch that run on this machine."""
     script, sides = "epoch.py" if case in EPOCHS else "peer.py", {}
     for form in options.forms.split(","):
         side = Side([sys.executable, os.path.join(HERE, script), *arguments, form], str(options.threads))
@@ -157,7 +157,7 @@ def compare(case, options, directory):
 
 
 def data_folder(named):
-    """A folder with the files of MNIST, or of the data set that a machine is likelier to have; None if there is none."""
+    """A folder with the files of MNIST or, if it is missing, of Fashion-MNIST; None if there is neither."""
     cache = os.environ.get("TARES_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME", os.path.expanduser("~/.cache")), "tares")
     roots = [root for root in (os.environ.get("TARES_DATA"), cache) if root]
     places = [named] if named else [os.path.join(r, "mnist") for r in roots] + [os.path.join(r, "fashion-mnist") for r in [*roots, "/usr/share/datasets"]]
@@ -225,7 +225,7 @@ COLUMNS = (
 
 
 def keep(path, case, rows):
-    """Puts the rows of a case into the file of the day, in place of older ones; a run that is cut off keeps what it has."""
+    """Puts the rows of a case into the file of the day, replacing older ones, so that an interrupted run keeps its results."""
     old = []
     if os.path.exists(path):
         with open(path, newline="") as file:

@@ -3,7 +3,7 @@
 Our side has written the gradients of its first step to DIR, its losses of plain SGD steps are the arguments. Here the same steps are made in
 double precision, and then a few more times in double precision with the errors that single precision may make put in on purpose: after every dense
 layer and convolution, forward and backward, each number is off by `GROWTH · √n · u` of the typical number of its tensor (n: length of the sums of
-that layer, u: unit roundoff). How far these runs move away is how far single precision may move away, times ROOM. README.md gives the reasons.
+that layer, u: unit roundoff). Single precision may deviate by as much as these runs do, times ROOM. README.md gives the reasons.
 
 Prints one line of JSON: `agrees`, and how much of the allowed distance was used by our gradients (`gradient`, at the weights `where`), by our losses
 (`loss`), and by PyTorch's own single precision (`peer_gradient`, `peer_loss`); `seen`: the change of one weight's gradient that would be noticed in
@@ -35,7 +35,7 @@ def blur(values, size, draw):
 
 
 class Rounded(torch.autograd.Function):
-    """Puts rounding into values on their way forward and into slopes on their way back."""
+    """Adds rounding to values in the forward pass and to gradients in the backward pass."""
 
     @staticmethod
     def forward(ctx, values, size, draw):
@@ -92,7 +92,7 @@ def allowed_distances(exact, drawn):
     losses, first = exact
     rooms = [{n: ROOM * (max(norm(d[n] - g) for _, d in drawn) + UNIT * norm(g)) for n, g in first.items()} for norm in NORMS]
     apart = [max(abs(d[k] - losses[k]) for d, _ in drawn) for k in range(len(losses))]
-    # Errors only grow: a draw that happens to come near again says nothing.
+    # Errors only grow over the steps, so a later, smaller distance does not lower the bound.
     return rooms, [ROOM * (max(apart[: k + 1]) + UNIT * abs(losses[k])) for k in range(len(losses))]
 
 
@@ -117,7 +117,7 @@ def check(make, batches, loss, ours):
     allowed = allowed_distances(exact, drawn)
     gradient, where, losses = used(ours, exact, allowed)
     peer_gradient, _, peer_losses = used(steps(make(), batches, loss), exact, allowed)
-    # Biases under a batch norm have no gradient but rounding; a change is looked for in the weights.
+    # Biases before a batch norm have no gradient except rounding, so only weights are changed.
     weights = {name: g for name, g in exact[1].items() if g.dim() > 1}
     seen = [max(room[name] / norm(g) for name, g in weights.items()) for norm, room in zip(NORMS, allowed[0])]
     return {

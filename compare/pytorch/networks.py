@@ -27,7 +27,7 @@ def read(path):
 
 
 def take(parameter, w, name, transposed=False):
-    """Fills a parameter with the weights called `name` and remembers where they came from, so that gradients can be put side by side."""
+    """Fills a parameter with the weights called `name` and remembers the name, so that gradients can be compared."""
     parameter.data = w[name].t().contiguous() if transposed else w[name]
     parameter.source, parameter.transposed = name, transposed
 

@@ -7,11 +7,11 @@ array([3])
 >>> found.corrected                         # your labels, with the suggestions taken
 array([0, 0, 1, 0])
 
-Labels are integers or names, probabilities those that a model gives to rows it was *not* trained on.
+Labels are integers or names; probabilities come from a model that was *not* trained on the row.
 
-``tares.audit`` finds wrong labels, ``tares.RobustClassifier`` and ``tares.clean`` train in spite of them (scikit-learn), ``tares.torch`` has
-the losses for PyTorch, ``tares.corrupt`` makes wrong labels on purpose, ``tares.metrics`` has the figures, ``tares.compat`` the functions of
-cleanlab.
+``tares.audit`` finds wrong labels, ``tares.consensus`` combines several people's labels, ``tares.RobustClassifier`` and ``tares.clean`` train
+in spite of wrong labels (scikit-learn), ``tares.torch`` has the losses for PyTorch, ``tares.corrupt`` makes labels wrong on purpose,
+``tares.metrics`` has the metrics, ``tares.compat`` the functions of cleanlab.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -43,9 +43,9 @@ def audit(
 ) -> Audit:
     """Find the labels that are wrong.
 
-    Three ways: ``audit(labels, probs)`` with any model's out-of-sample probabilities; ``audit(frame, label="species")`` and
-    ``audit(labels, features=embeddings)`` with none, where the program's own judges are trained on folds of the data, each judging rows
-    that it has not seen.
+    Three ways: ``audit(labels, probs)`` uses any model's out-of-sample probabilities; ``audit(frame, label="species")`` and
+    ``audit(labels, features=embeddings)`` need none: they train judges on folds of the data, and each judge predicts rows that it was
+    not trained on.
 
     Parameters
     ----------
@@ -55,31 +55,31 @@ def audit(
         or a dictionary of columns).
     probs
         Out-of-sample probabilities, rows x classes: every row is judged by a model that was not trained on it. float32 and
-        float64 arrays in C order are read where they lie; anything else is converted once.
+        float64 arrays in C order are read without a copy; anything else is converted once.
     method
         ``"posterior"``: the probability that each label is wrong under a model of classifier and noise; ``"confident"``: confident
-        learning, as cleanlab's default; ``"argmax"``: every label that is not the first choice.
+        learning, as cleanlab's default; ``"argmax"``: every label that is not the most probable class.
     score
         How suspects are ranked. 0 is certainly wrong, 1 certainly right.
     features
-        What the rows look like: embeddings of any network (rows x features), a frame, or pictures (rows x channels x height x width).
+        The rows themselves: embeddings of any network (rows x features), a frame, or pictures (rows x channels x height x width).
         Beside ``probs`` they add a second estimate of the noise rate, from the labels of each row's nearest neighbours.
     truth
         The true labels, to measure how good the audit is: :attr:`Audit.against_truth`.
     label
-        The column of the frame that holds the labels; all others are what the rows look like. Rows without a label are not judged.
+        The column of the frame that holds the labels; all others are features. Rows without a label are not judged.
     classes
-        What the columns of ``probs`` stand for. Not needed for integers, or if the columns of a frame are named after the classes.
+        The classes of the columns of ``probs``. Not needed for integers, or if the columns of a frame are named after the classes.
     normalise
         Divide each row of ``probs`` by its sum.
     judges
-        Without ``probs``: who judges, as in ``["linear", "trees", "mlp"]``. By default what suits the rows.
+        Without ``probs``: the judges, as in ``["linear", "trees", "mlp"]``. By default those that suit the rows.
     text
-        Without ``probs``: columns that are read by their words. Others are recognised.
+        Without ``probs``: columns that hold texts. Others are recognised.
     folds, epochs, seed
         Without ``probs``: how many folds; epochs of judges that are networks; the same seed gives the same audit.
     progress
-        Without ``probs``: a progress bar. By default in a terminal, if tqdm is there.
+        Without ``probs``: whether to show a progress bar. By default in a terminal, if tqdm is installed.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def _of_data(labels: Any, label: str | None, features: Any, classes: Sequence[An
         if is_frame(labels):
             raise ValueError("label must name the column of the frame that holds the labels, got None")
         if features is None:
-            raise ValueError("probs (a model's out-of-sample probabilities) or features (what the rows look like) must be given, got neither")
+            raise ValueError("probs (a model's out-of-sample probabilities) or features (the rows themselves) must be given, got neither")
         given = read_classes(labels, "labels")[0] if known is None else read_labels(labels, known)
         rows = read_rows(features, "features", features=True)
     else:
@@ -228,7 +228,7 @@ def scores(
 class AgainstTruth(NamedTuple):
     """How good an audit is. ``None`` where a figure is not defined."""
 
-    #: Wrong labels that there are.
+    #: The number of wrong labels.
     wrong: int
     #: Of the suspects, the share whose label is wrong.
     precision: float | None
@@ -243,7 +243,7 @@ class AgainstTruth(NamedTuple):
 
 
 class Audit:
-    """What an audit found. Made by :func:`tares.audit`."""
+    """The result of :func:`tares.audit`."""
 
     def __init__(self, found: _tares.ArrayAudit, labels: Labels) -> None:
         self._found = found
@@ -251,7 +251,7 @@ class Audit:
 
     @property
     def classes(self) -> npt.NDArray[Any]:
-        """What the classes are called, in the order of the columns."""
+        """The names of the classes, in the order of the columns."""
         return self._labels.classes
 
     @cached_property
@@ -284,12 +284,12 @@ class Audit:
 
     @property
     def noise_rate_interval(self) -> tuple[float, float]:
-        """Where the share most likely lies."""
+        """The interval in which the share most likely lies."""
         return self._found.noise_rate[1]
 
     @property
     def neighbours_rate(self) -> tuple[float, tuple[float, float]] | None:
-        """The share of wrong labels by the labels of each row's nearest rows, and its interval: with ``features`` beside ``probs``."""
+        """The share of wrong labels estimated from each row's nearest neighbours, and its interval: with ``features`` beside ``probs``."""
         return self._found.neighbours
 
     @property
@@ -300,7 +300,7 @@ class Audit:
 
     @cached_property
     def judges(self) -> Table | None:
-        """Without ``probs``: who judged. ``agreement``: the share of given labels each predicted; ``weight``: its share in the blend."""
+        """Without ``probs``: the judges. ``agreement``: the share of given labels each predicted; ``weight``: its share in the blend."""
         rows = self._found.judges()
         if not rows:
             return None
@@ -309,7 +309,7 @@ class Audit:
 
     @cached_property
     def probs(self) -> npt.NDArray[np.float64] | None:
-        """Without ``probs``: what the judges said, rows x classes. Rows without a label, which nobody judged, are NaN."""
+        """Without ``probs``: the judges' probabilities, rows x classes. Rows without a label are not judged: they are NaN."""
         said = self._found.probs()
         if said is None:
             return None
@@ -319,7 +319,7 @@ class Audit:
 
     @cached_property
     def unlabelled(self) -> Table:
-        """Without ``probs``: rows that have no label, with what it should be and how probable that is."""
+        """Without ``probs``: rows that have no label, with a suggested label and its probability."""
         row, suggested, probability = self._found.missing()
         return Table({"row": row, "suggested": self.classes[suggested], "probability": probability})
 
@@ -339,7 +339,7 @@ class Audit:
 
     @cached_property
     def warnings(self) -> list[str]:
-        """What should be known before rate and suspects are trusted, and every choice that was made: a sentence each."""
+        """Reasons not to trust the rate and the suspects, and every choice that was made: a sentence each."""
         return [*self._found.cautions(names(self.classes)), *self._labels.notes]
 
     @cached_property
@@ -364,13 +364,13 @@ class Audit:
         return corrected
 
     def save(self, directory: str | PathLike[str], *, gallery: int = 1000) -> Path:
-        """Write what the program writes: ``suspects.csv``, ``labels-suggested.csv``, ``summary.json``, and ``audit.html``, a page on which
-        people review the suspects. Returns the page.
+        """Write the files of ``tares audit``: ``suspects.csv``, ``labels-suggested.csv``, ``summary.json``, and ``audit.html``, a page for
+        reviewing the suspects. Returns the page's path.
 
         Parameters
         ----------
         directory
-            Where to write; made if it is not there. Files of an earlier audit are replaced.
+            Where to write; created if necessary. Files of an earlier audit are replaced.
         gallery
             How many suspects the page shows.
 

@@ -1,4 +1,4 @@
-"""`RobustClassifier`: a scikit-learn classifier that is trained in spite of wrong labels."""
+"""`RobustClassifier`: a scikit-learn classifier that tolerates wrong labels."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What is trained: ``"mlp"``, ``"mlp:256-256"``; for pictures ``"lenet"``, ``"cnn9"``, ``"resnet18"`` and others; or a model of columns,
         ``"panel"``, ``"trees"`` or ``"linear"`` (with the methods npcl and standard).
     noise_rate
-        The share of wrong labels, for methods that must be told; ``"auto"`` estimates it from the data first.
+        The share of wrong labels, for methods that need it; ``"auto"`` estimates it from the data first.
     epochs
         Passes over the rows. ``"auto"``: 60, or more if the rows are few, so that there are at least 2,000 steps.
     batch_size, learning_rate
         How a network is trained (Adam, constant for 40 % of the epochs, then linear to 0).
     text
-        Columns of a frame that are read by their words. Others are recognised. Only ``"panel"`` and ``"linear"`` read texts.
+        Columns of a frame that hold texts. Others are recognised. Only ``"panel"`` and ``"linear"`` read texts.
     random_state
         A number or a ``numpy.random.RandomState``. The same number gives the same bits, on any number of cores. ``None`` is 1, the
         program's default.
     progress
-        A progress bar: True, False, or ``None`` for "in a terminal, if tqdm is there".
+        Whether to show a progress bar: True, False, or ``None`` for "in a terminal, if tqdm is installed".
 
     Attributes
     ----------
@@ -51,15 +51,15 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The classes, sorted.
     suspects_
         The labels that look wrong, worst first: a :class:`tares.Table` with ``row``, ``given``, ``suggested``, ``score``, ``p_suggested``,
-        ``reason``. Judged by the network that was trained on them; :func:`tares.audit` judges by models that were not, and so finds more.
+        ``reason``. They are judged by the network that was trained on them; :func:`tares.audit` uses models that were not, and finds more.
     noise_rate_
         The noise rate that the method was told, ``None`` if it was told none.
     noise_rate_interval_
-        Where it most likely lies, if it was estimated.
+        The interval in which it most likely lies, if it was estimated.
     loss_curve_
         The mean training loss of every epoch.
     notes_
-        What was done to columns, and why an estimate should not be trusted: a sentence each.
+        How columns were read, and why an estimate should not be trusted: a sentence each.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -176,7 +176,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if reset:
                 self._columns, self._named = [name for name, _ in rows.content], is_frame(X)
             elif not (self._named and is_frame(X)) and len(rows.content) == len(self._columns):
-                # Columns without names are those of training, in order.
+                # Columns without names are matched to those of training by position.
                 cells = [cells for _, cells in rows.content]
                 return Rows(list(zip(self._columns, cells)), rows.count, rows.index)
         return rows

@@ -41,8 +41,8 @@ def clean(
 ) -> Cleaned:
     """Train a scikit-learn classifier without the labels that are probably wrong.
 
-    1. Copies of the estimator are trained on all folds but one and judge the rows of that one. 2. The labels are audited. 3. One more
-    copy is trained on the rows whose labels are no suspects. The estimator that you pass is not changed.
+    1. Copies of the estimator are trained on all folds but one and predict the rows of that one. 2. The labels are audited. 3. One more
+    copy is trained on the rows whose labels are not suspects. The estimator that you pass is not changed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`corrupt`: wrong labels on purpose, to see what a method can stand."""
+"""`corrupt`: makes labels wrong on purpose, to test how much noise a method tolerates."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def corrupt(
     seed
         The same seed gives the same labels.
     classes
-        What the classes are called, or how many there are. By default those that occur, sorted, or 0 to the largest integer.
+        The names of the classes, or their number. By default the labels that occur, sorted, or 0 to the largest integer.
     features
         Rows x features, for ``"instance"``.
 

@@ -21,9 +21,9 @@ def out_of_fold(
     validation: Callable[[Any, Any], Mapping[str, Any]] | None = None,
     classes: int | None = None,
 ) -> npt.NDArray[np.float64]:
-    """Rows x classes: every row is judged by a copy of ``estimator`` that was not trained on it.
+    """Rows x classes: every row is predicted by a copy of ``estimator`` that was not trained on it.
 
-    Labels are numbers of classes. A row whose class has no other row to learn from gets its own label for certain: nobody can judge it.
+    Labels are class numbers. A row whose class has no other row to learn from cannot be judged: it gets its own label with probability 1.
     """
     selection = needed("sklearn.model_selection", "out-of-fold probabilities")
     clone = needed("sklearn.base", "out-of-fold probabilities").clone

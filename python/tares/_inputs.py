@@ -1,4 +1,4 @@
-"""What people have (arrays, frames, series, tensors, lists) as what the core takes.
+"""Turns the user's arrays, frames, series, tensors and lists into what the core takes.
 
 float32 and float64 arrays that are C-contiguous are passed on without a copy; anything else is converted once.
 """
@@ -16,11 +16,11 @@ Codes = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels as numbers of classes, and what they were."""
+    """Labels as class numbers, and the classes' names."""
 
     #: The class of every row.
     codes: Codes
-    #: What each class is called: integers or strings.
+    #: The name of each class: integers or strings.
     classes: npt.NDArray[Any]
     #: The index of the pandas object they came from, if it is more than 0, 1, 2, ...
     index: Any | None
@@ -29,7 +29,7 @@ class Labels:
 
 
 def names(classes: npt.NDArray[Any]) -> list[str]:
-    """What the classes are called, as text."""
+    """The names of the classes, as text."""
     return [str(name) for name in classes.tolist()]
 
 
@@ -49,7 +49,7 @@ def as_array(values: Any, what: str) -> npt.NDArray[Any]:
         return np.asarray(values.to_numpy())
     try:
         if isinstance(values, (list, tuple)) and any(isinstance(value, str) for value in values):
-            # NumPy would make texts of numbers and of missing values beside texts.
+            # NumPy would turn numbers and missing values into texts if they stand beside texts.
             return np.array(values, dtype=object)
         return np.asarray(values)
     except ValueError as error:
@@ -59,8 +59,8 @@ def as_array(values: Any, what: str) -> npt.NDArray[Any]:
 def read_labels(labels: Any, classes: npt.NDArray[Any] | int | None, what: str = "labels") -> Labels:
     """Labels as codes.
 
-    ``classes`` is what the classes are called, in order, or how many there are. Integers are numbers of classes unless the classes are
-    called otherwise; names are looked up, or sorted if the classes have no names yet.
+    ``classes`` holds the names of the classes in order, or their number. Integers are class numbers unless the classes have other
+    names; names are looked up, or sorted if the classes have no names yet.
     """
     index = index_of(labels)
     values = as_array(labels, what)
@@ -84,7 +84,7 @@ def read_labels(labels: Any, classes: npt.NDArray[Any] | int | None, what: str =
 
 
 def read_classes(labels: Any, what: str = "y") -> tuple[Labels, npt.NDArray[Any]]:
-    """Labels whose classes are those that occur, sorted, whatever they count from; and the labels as an array."""
+    """Labels whose classes are the values that occur, sorted; and the labels as an array."""
     values = as_array(labels, what)
     if values.ndim != 1:
         raise ValueError(f"{what} must be one-dimensional, got {_shape(values)}")
@@ -111,7 +111,7 @@ def read_probs(probs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
         raise TypeError(f"probs must be numbers, got an array of {values.dtype}")
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64 if values.dtype.itemsize > 4 else np.float32)
-    # Also brings foreign byte orders home.
+    # This also converts foreign byte orders.
     values = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
     return values, _columns(probs)
 
@@ -119,9 +119,9 @@ def read_probs(probs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
 def match_columns(
     labels: Any, probs: npt.NDArray[Any], columns: npt.NDArray[Any] | None, classes: Any
 ) -> tuple[Labels, npt.NDArray[Any]]:
-    """Labels and probabilities that speak of the same classes in the same order.
+    """Labels and probabilities with the same classes in the same order.
 
-    Names of the columns of a frame may stand in any order.
+    The columns of a frame may be in any order.
     """
     if classes is not None:
         known = as_array(classes, "classes")
@@ -182,7 +182,7 @@ def index_of(labels: Any) -> Any | None:
 
 
 def _whole(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
-    """Integers or strings; anything else is refused by name and place."""
+    """Integers or strings; anything else is an error that names the value and its row."""
     kind = values.dtype.kind
     if kind == "b":
         return values.astype(np.uint8)

@@ -1,16 +1,16 @@
-"""Parts that not everybody needs: imported when they are used, with a message that says what to install."""
+"""Optional dependencies: imported when they are used, with a message that says what to install."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
-#: What `pip install` calls a module.
+#: The name of a module's package for `pip install`, where it differs.
 PACKAGES = {"sklearn": "scikit-learn"}
 
 
 def needed(module: str, what: str) -> Any:
-    """The module, or an error that says who needs it and how to get it."""
+    """The module, or an error that says what needs it and how to install it."""
     try:
         return import_module(module)
     except ImportError as error:

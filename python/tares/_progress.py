@@ -1,4 +1,4 @@
-"""A progress bar for long calls, if tqdm is there."""
+"""A progress bar for long calls, if tqdm is installed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Hear = Callable[[str, int, int], None]
 
 
 class Bar:
-    """One bar after the other, as the stages of a call come. ``shown``: True, False, or ``None`` for "in a terminal or a notebook"."""
+    """One bar after the other, one per stage of a call. ``shown``: True, False, or ``None`` for "in a terminal or a notebook"."""
 
     def __init__(self, shown: bool | None) -> None:
         self._make = None if shown is False else _tqdm(shown)
@@ -41,5 +41,5 @@ def _tqdm(shown: bool | None) -> Callable[[str, int], Any] | None:
         from tqdm.auto import tqdm
     except ImportError:
         return None
-    # Stages of less than a second show nothing; without a terminal there is no bar unless it is asked for.
+    # Stages of less than a second show nothing; without a terminal there is no bar unless the caller wants one.
     return lambda stage, total: tqdm(desc=stage, total=total, leave=False, delay=1, disable=None if shown is None else False)

@@ -1,6 +1,6 @@
-"""Rows as people have them (frames, arrays, lists, pictures) as what the core takes: columns with names, or one array.
+"""Turns the user's rows (frames, arrays, lists, pictures) into what the core takes: columns with names, or one array.
 
-Numbers are 64-bit floats, NaN where there is none. Anything else becomes text: a code per row, and what the codes stand for.
+Numbers are 64-bit floats, NaN where there is none. Anything else becomes text: a code per row, and the text of each code.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def columns_of(frame: Any) -> list[tuple[Any, Any]]:
 
 
 def read_rows(X: Any, what: str = "X", *, features: bool = False) -> Rows:
-    """Rows of any kind. ``features``: a matrix of numbers is what a network made of each row, not a table."""
+    """Rows of any kind. ``features``: a matrix of numbers holds features of a network, not the columns of a table."""
     if is_frame(X):
         return _table(columns_of(X), what, index_of(X))
     if hasattr(X, "toarray"):
@@ -76,7 +76,7 @@ def read_rows(X: Any, what: str = "X", *, features: bool = False) -> Rows:
 
 def _array(X: Any, what: str) -> npt.NDArray[Any]:
     if isinstance(X, Sequence) and not isinstance(X, (str, bytes)) and len(X) and isinstance(X[0], (list, tuple)):
-        # NumPy would make texts of numbers beside texts.
+        # NumPy would turn numbers into texts if they stand beside texts.
         kinds = {type(cell) for row in X for cell in row}
         if not all(issubclass(kind, (int, float, np.number)) for kind in kinds):
             if len({len(row) for row in X}) > 1:
@@ -123,7 +123,7 @@ def read_cells(column: Any, what: str) -> Cells:
     if values.dtype.kind in "fiu":
         return np.ascontiguousarray(values, dtype=np.float64)
     if values.dtype.kind in "mM":
-        # Moments and durations as seconds.
+        # Times and durations become seconds.
         seconds = values.astype(f"{values.dtype.kind}8[ns]").astype(np.int64) / 1e9
         return np.where(np.isnat(values), np.nan, seconds)
     if values.dtype.kind == "c":

@@ -1,4 +1,4 @@
-"""`Table`: columns of equal length, without pandas; with it, with polars and with Arrow on demand."""
+"""`Table`: columns of equal length. Needs no pandas, but converts to pandas, polars and Arrow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Table:
     """Columns of equal length.
 
     ``table["score"]`` is a column (a NumPy array), ``table[3]`` a row, ``len(table)`` the number of rows. A column may be a function
-    that makes it when it is first asked for.
+    that computes it when it is first used.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The figures of the program, same bits: how good answers, suspects and probabilities are.
+"""Metrics for predictions, suspects and probabilities, with the same bits as the program's.
 
 >>> tares.metrics.accuracy([0, 1, 1], [0, 1, 0])
 0.6666666666666666
@@ -29,7 +29,7 @@ __all__ = [
 
 
 class Retrieval(NamedTuple):
-    """How well a set of rows matches the wanted ones. ``None`` where a figure is not defined."""
+    """How well a set of rows matches the wanted ones. ``None`` where a metric is not defined."""
 
     precision: float | None
     recall: float | None
@@ -37,13 +37,13 @@ class Retrieval(NamedTuple):
 
 
 def accuracy(truth: Any, predicted: Any) -> float:
-    """The share of answers that are right."""
+    """The share of predictions that are right."""
     a, b, _ = _pair(truth, predicted)
     return _tares.accuracy(a, b)
 
 
 def balanced_accuracy(truth: Any, predicted: Any) -> float:
-    """The mean over the classes that occur of the share of their rows answered right.
+    """The mean, over the classes that occur, of the share of their rows that are predicted right.
 
     >>> tares.metrics.balanced_accuracy(["a", "a", "a", "b"], ["a", "a", "a", "a"])
     0.5
@@ -101,7 +101,7 @@ def auroc(scores: Any, wanted: Any) -> float:
 
 
 def average_precision(scores: Any, wanted: Any) -> float:
-    """The precision at every wanted row, averaged, where rows come by descending score.
+    """The mean of the precisions at every wanted row, with the rows in descending order of score.
 
     >>> tares.metrics.average_precision([0.1, 0.9, 0.8], [False, True, False])
     1.0

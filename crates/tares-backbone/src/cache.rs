@@ -4,8 +4,8 @@
 //! FOLDER/<digest of network and preparation>/<digest of the keys>.npy    N x D features, 32-bit floats
 //!                                            <digest of the keys>.keys   32 bytes: digest of the .npy; then 32 bytes per row
 //! ```
-//! A pair of files is written every few seconds and never changed. The keys come last, so a pair is whole or does not count;
-//! a pair whose digest does not fit is computed again. Several programs may write at once: their pairs have different names.
+//! A pair of files is written every few seconds and never changed. The keys come last, so a pair is complete or ignored;
+//! a pair with a wrong digest is computed again. Several programs may write at once: their pairs have different names.
 
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tares_data::{PictureDigest, Result, npy, write_file};
 
-/// After so long, or so many pictures, what was computed is written.
+/// New features are written after this time, or after this many pictures.
 const KEEP_EVERY: Duration = Duration::from_secs(10);
 const KEEP_AFTER: usize = 4096;
 
@@ -49,7 +49,7 @@ struct Pair {
     path: PathBuf,
     rows: usize,
     digest: [u8; 32],
-    /// Read when first needed; `None` afterwards is a damaged pair.
+    /// Read when first needed; `None` after that means a damaged pair.
     features: Option<Option<Vec<f32>>>,
 }
 
@@ -95,7 +95,7 @@ impl FeatureCache {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the features of a picture into `out`, if they are known.
+    /// Writes the features of a picture into `out`, if they are stored.
     pub fn find(&self, content: &PictureDigest, out: &mut [f32]) -> bool {
         let mut state = self.state();
         let Some(&place) = state.places.get(content) else { return false };
@@ -120,14 +120,14 @@ impl FeatureCache {
         }
     }
 
-    /// Remembers the features of a picture, and writes what was remembered from time to time.
+    /// Stores the features of a picture in memory, and from time to time on disk.
     ///
     /// # Errors
     /// A file cannot be written.
     pub fn remember(&self, content: &PictureDigest, features: &[f32]) -> Result<()> {
         let mut state = self.state();
         let row = state.fresh.len();
-        // Where another thread had the same picture at the same time, both places hold equal numbers.
+        // If another thread had the same picture at the same time, both places hold equal numbers.
         state.places.insert(*content, Place::Fresh(row));
         state.fresh.push(*content);
         state.features.extend_from_slice(features);
@@ -176,7 +176,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The features of a pair, if the file is what was written.
+/// The features of a pair, if the file is unchanged.
 fn read(path: &Path, rows: usize, width: usize, digest: &[u8; 32]) -> Option<Vec<f32>> {
     let bytes = std::fs::read(path).ok()?;
     if Sha256::digest(&bytes)[..] != digest[..] {

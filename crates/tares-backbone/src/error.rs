@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-/// Why a network cannot describe pictures.
+/// Why a network cannot compute features.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BackboneError {
     /// A file that cannot be read or written.
     #[error(transparent)]
     File(#[from] tares_data::DataError),
-    /// A file that is no network for pictures, or one that cannot be run here.
+    /// A file that is not a network for pictures, or one that cannot be run here.
     #[error("{}: {problem}", path.display())]
     Model {
         /// The file.

@@ -1,4 +1,4 @@
-//! Which value of a network is a picture's features: what its last dense layer reads, or what it gives if it is no classifier.
+//! Which value of a network is used as features: the input of its last dense layer, or its output if it is not a classifier.
 
 use crate::onnx::Graph;
 
@@ -7,13 +7,13 @@ use crate::onnx::Graph;
 pub enum FeatureLayer {
     /// The input of the last dense layer: the network is a classifier.
     Penultimate,
-    /// The output: the network is none.
+    /// The output: the network is not a classifier.
     Output,
     /// A value that was asked for by name.
     Named(String),
 }
 
-/// Operators that may stand between the last dense layer and the output.
+/// Operators that may follow the last dense layer.
 const TAIL: [&str; 8] = ["Identity", "Softmax", "Sigmoid", "Reshape", "Flatten", "Squeeze", "Cast", "Dropout"];
 
 /// The name of the value, and what it is.
@@ -37,7 +37,7 @@ pub(crate) fn choose(graph: &Graph, asked: Option<&str>) -> Result<(String, Feat
             ("Gemm" | "MatMul", [only]) if node.inputs.first() == Some(*only) => {
                 return Ok(((*only).clone(), FeatureLayer::Penultimate));
             }
-            // A bias, a temperature: computed with constants alone.
+            // Such as a bias or a temperature: the other operand is a constant.
             ("Add" | "Mul" | "Div", [only]) => at = (*only).clone(),
             (op, [only, ..]) if TAIL.contains(&op) => at = (*only).clone(),
             _ => break,

@@ -1,11 +1,11 @@
-//! A frozen network of the user's choice turns pictures into features, which judges and learners read in the pictures' place.
+//! A frozen network of the user's choice turns pictures into features, which judges and learners read instead of the pictures.
 //!
-//! 1. [`OnnxNetwork::open`] reads an ONNX file: what it takes, which value is the features, whether every operator is known.
-//! 2. It sees the middle of a picture, resized with antialiasing and normalised.
-//! 3. [`Remembered`] keeps what it said on disk, by the content of the picture and the network ([`FeatureCache`]), and is a
-//!    [`tares_data::Describer`]: pictures are described while they are read.
+//! 1. [`OnnxNetwork::open`] reads an ONNX file: its input, the value to use as features, and whether every operator is known.
+//! 2. The network sees the middle of a picture, resized with antialiasing and normalised.
+//! 3. [`Remembered`] keeps the features on disk, by the content of the picture and the network ([`FeatureCache`]). It is a
+//!    [`tares_data::Describer`]: features are computed while pictures are read.
 //!
-//! The networks of torchvision and timm are run without another runtime: a picture is computed alone, on one thread, in a
+//! The networks of torchvision and timm are run without another runtime: each picture is computed alone, on one thread, in a
 //! fixed order, and pictures are spread over the cores. No tensor library, no `unsafe`, no random number.
 
 mod cache;

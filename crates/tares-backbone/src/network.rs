@@ -24,7 +24,7 @@ pub struct OnnxNetwork {
     value: String,
     layer: FeatureLayer,
     preprocess: Preprocess,
-    /// For every node, the values nobody needs after it.
+    /// For every node, the values that are no longer needed after it.
     done: Vec<Vec<String>>,
     width: usize,
     name: String,
@@ -34,7 +34,7 @@ impl OnnxNetwork {
     /// Opens a file and tries it on a grey picture.
     ///
     /// # Errors
-    /// A file that cannot be read or is no ONNX; a network with several inputs, for text, or for other than pictures; an
+    /// A file that cannot be read or is not ONNX; a network with several inputs, for text, or for other than pictures; an
     /// operator that is not run here; sizes and normalisations outside their domains.
     pub fn open(path: &Path, options: &BackboneOptions) -> Result<Self> {
         let fail = |problem: String| BackboneError::Model { path: path.into(), problem };
@@ -108,7 +108,7 @@ impl OnnxNetwork {
             let find = |name: &String| values.get(name.as_str()).or_else(|| self.graph.constants.get(name));
             let missing = node.inputs.iter().find(|name| !name.is_empty() && find(name).is_none());
             if let Some(name) = missing {
-                return Err(format!("{} \"{}\" reads \"{name}\", which nothing gives", node.op, node.name));
+                return Err(format!("{} \"{}\" reads \"{name}\", which no node computes", node.op, node.name));
             }
             let inputs = Inputs(node.inputs.iter().map(|name| find(name).map(Arc::as_ref)).collect());
             let outputs = op::run(node, &inputs).map_err(|why| format!("{} \"{}\" {why}", node.op, node.name))?;
@@ -122,7 +122,7 @@ impl OnnxNetwork {
         pooled(found)
     }
 
-    /// What was read, assumed and chosen, in sentences.
+    /// Describes what was read, assumed and chosen.
     pub fn notes(&self) -> Vec<String> {
         let file = self.path.file_name().unwrap_or_default().to_string_lossy();
         let Preprocess { height, width, size_from, norm_from, .. } = self.preprocess;
@@ -202,7 +202,7 @@ fn pooled(features: &Tensor) -> std::result::Result<Vec<f32>, String> {
     })
 }
 
-/// Runs every node that reads constants alone, once; every constant goes into the digest, wherever it was stored.
+/// Runs every node that reads only constants, once. Every constant goes into the digest, wherever it was stored.
 fn fold_constants(graph: &mut Graph, digest: &mut Sha256) -> std::result::Result<(), String> {
     let mut names: Vec<&String> = graph.constants.keys().collect();
     names.sort_unstable();
@@ -231,7 +231,7 @@ fn fold_constants(graph: &mut Graph, digest: &mut Sha256) -> std::result::Result
     Ok(())
 }
 
-/// Drops what the features don't need: the classifier's last layers and their weights.
+/// Drops what the features don't depend on: the classifier's last layers and their weights.
 fn keep_needed(graph: &mut Graph, value: &str) {
     let mut wanted: HashSet<String> = HashSet::from([value.to_owned()]);
     let mut kept = Vec::new();

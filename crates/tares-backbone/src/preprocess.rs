@@ -12,16 +12,16 @@ pub const IMAGENET_STD: [f32; 3] = [0.229, 0.224, 0.225];
 /// The side of pictures for a network that takes any size.
 pub const DEFAULT_SIDE: usize = 224;
 
-/// What a person may say about a network; the rest is read from it.
+/// The user's options for a network; the rest is read from its file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BackboneOptions {
-    /// Height and width of the pictures it is shown.
+    /// Height and width of its input pictures.
     pub size: Option<(usize, usize)>,
     /// Subtracted from red, green and blue (in 0..1).
     pub mean: Option<[f32; 3]>,
     /// What the difference is divided by.
     pub std: Option<[f32; 3]>,
-    /// The value that is taken as features, by its name in the file.
+    /// The value to use as features, by its name in the file.
     pub layer: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Preprocess {
 }
 
 impl Preprocess {
-    /// Reads the shape of the input; options count more where the network leaves a choice.
+    /// Reads the shape of the input; options decide where the network leaves a choice.
     pub fn of(graph: &Graph, input: &ValueInfo, options: &BackboneOptions) -> Result<Self, String> {
         let not_pictures =
             |what: String| format!("{what}; a network for pictures reads batch x channels x height x width");
@@ -142,14 +142,14 @@ impl Preprocess {
         }
     }
 
-    /// Everything that decides an input, in words: part of the name of what is cached.
+    /// Everything that an input depends on, as text: part of the cache's key.
     pub fn identity(&self) -> String {
         let Self { channels, height, width, channels_last, mean, std, .. } = self;
         format!("{channels}x{height}x{width} last {channels_last} mean {mean:?} std {std:?} middle bilinear")
     }
 }
 
-/// Three numbers in a text, whatever stands between them.
+/// Three numbers in a text, with any separators.
 fn three(text: &str) -> Option<[f32; 3]> {
     let numbers = text.split(|c: char| !(c.is_ascii_digit() || ".-+eE".contains(c))).filter(|word| !word.is_empty());
     numbers.map(|word| word.parse().ok()).collect::<Option<Vec<f32>>>()?.try_into().ok()

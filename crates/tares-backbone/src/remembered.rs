@@ -7,7 +7,7 @@ use tares_data::{Describer, PictureDigest};
 
 /// A network that turns a picture into numbers.
 pub trait PictureNetwork: Send + Sync {
-    /// A digest of the network and of how it is shown pictures.
+    /// A digest of the network and of how pictures are prepared for it.
     fn name(&self) -> &str;
 
     /// Numbers per picture.
@@ -20,7 +20,7 @@ pub trait PictureNetwork: Send + Sync {
     fn features(&self, picture: &Picture, out: &mut [f32]) -> Result<(), String>;
 }
 
-/// A network and the features it gave before.
+/// A network and the features it computed before.
 pub struct Remembered<N> {
     network: N,
     cache: Option<FeatureCache>,
@@ -40,7 +40,7 @@ impl<N: PictureNetwork> Remembered<N> {
         &self.network
     }
 
-    /// How many pictures were computed, and not found on disk.
+    /// How many pictures were computed because they were not found on disk.
     pub fn computed(&self) -> usize {
         self.computed.load(Ordering::Relaxed)
     }

@@ -35,7 +35,7 @@ impl Tensor {
         }
     }
 
-    /// The floats, or why there are none.
+    /// The floats, or an error for integers.
     pub fn as_floats(&self) -> Result<&[f32], String> {
         match &self.values {
             Values::Floats(values) => Ok(values),
@@ -81,7 +81,7 @@ impl Tensor {
     }
 }
 
-/// The number of elements of a shape, refused if no picture needs so many.
+/// The number of elements of a shape, refused if that is too many for any picture.
 pub(crate) fn elements(shape: &[usize]) -> Result<usize, String> {
     shape
         .iter()
@@ -90,13 +90,32 @@ pub(crate) fn elements(shape: &[usize]) -> Result<usize, String> {
         .ok_or_else(|| format!("a shape of {shape:?} is too large"))
 }
 
-/// How far apart neighbours along each axis are.
+/// The distance between neighbours along each axis.
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (0..shape.len().saturating_sub(1)).rev() {
         strides[axis] = strides[axis + 1] * shape[axis + 1];
     }
     strides
+}
+
+/// Where the elements of a shape are, if neighbours along each axis are `steps` apart and the first is at `start`.
+pub(crate) fn strided(shape: &[usize], steps: Vec<usize>, start: usize) -> impl Iterator<Item = usize> {
+    let mut place = vec![0usize; shape.len()];
+    let mut at = start;
+    (0..shape.iter().product()).map(move |_| {
+        let now = at;
+        for axis in (0..shape.len()).rev() {
+            place[axis] += 1;
+            at += steps[axis];
+            if place[axis] < shape[axis] {
+                break;
+            }
+            at -= steps[axis] * shape[axis];
+            place[axis] = 0;
+        }
+        now
+    })
 }
 
 /// An axis, which may count from the end.

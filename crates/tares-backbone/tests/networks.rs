@@ -114,7 +114,7 @@ fn a_file_that_cannot_be_used_says_why() {
         ),
         ("unknown-operator.onnx", "uses operators that are not run here: GridSample"),
         ("too-small.onnx", "the picture is too small"),
-        ("classifier.features.txt", "is no ONNX file, or is cut off"),
+        ("classifier.features.txt", "is not an ONNX file, or is cut off"),
         ("nowhere.onnx", "cannot open"),
     ];
     for (name, wanted) in cases {

@@ -1,8 +1,9 @@
 //! The program `tares`: from the command line to a run on disk, and from there to a report.
 //!
 //! [`command`] has one file per subcommand. [`run`] trains and writes a run directory; [`record`] is that directory as plain
-//! data. [`backbone`] turns pictures into features. [`judges`] are models trained to judge labels, [`audit`] finds the wrong labels, and [`consensus`] one label among several. [`report`] turns records into
-//! tables, pictures and pages. Of all crates only this one prints, and only through [`ui`].
+//! data. [`backbone`] turns pictures into features. [`judges`] are models trained to judge labels, [`audit`] finds the wrong
+//! labels, and [`consensus`] combines several labels per row into one. [`report`] turns records into tables, pictures and pages.
+//! Of all crates only this one prints, and only through [`ui`].
 
 pub mod audit;
 pub mod backbone;

@@ -1,4 +1,4 @@
-//! `tares audit` that is interrupted and gone on with.
+//! An interrupted `tares audit` continues with `--resume`.
 
 #![cfg(unix)]
 
@@ -10,17 +10,9 @@ use std::fs;
 fn an_interrupted_audit_goes_on_to_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let ask = |out: &'static str| ["audit", "digits", "--epochs", "6", "--folds", "3", "--exit-zero", "--out", out];
-    let mut child = program::start(folder.path(), &ask("stopped"));
+    let child = program::start(folder.path(), &ask("stopped"));
     let stopped = folder.path().join("stopped");
-    program::wait_until("a judge", || {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be interrupted");
-        stopped.join("folds/fold-1.bin").exists()
-    });
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
-    let notes = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(130), "{notes}");
+    let notes = program::interrupt_after(child, &stopped.join("folds/fold-1.bin"));
     assert!(notes.contains("repeat the command with --resume"), "{notes}");
     assert!(!stopped.join("summary.json").exists());
     // Another question does not take the judges of this one.
@@ -56,16 +48,9 @@ fn judges_of_a_table_that_have_answered_are_not_asked_again() {
     let folder = tempfile::tempdir().unwrap();
     table(folder.path());
     let ask = |out: &'static str| ["audit", "t.csv", "--judges", "linear,trees,mlp:16", "--exit-zero", "--out", out];
-    let mut child = program::start(folder.path(), &ask("stopped"));
+    let child = program::start(folder.path(), &ask("stopped"));
     let stopped = folder.path().join("stopped");
-    program::wait_until("the first judge", || {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be interrupted");
-        stopped.join("folds/judge-linear.bin").exists()
-    });
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    program::interrupt_after(child, &stopped.join("folds/judge-linear.bin"));
     assert!(!stopped.join("summary.json").exists());
     let other = ["audit", "t.csv", "--judges", "linear,trees", "--folds", "3", "--out", "stopped", "--resume"];
     let error = program::tares_in(folder.path(), &other).fails(2);

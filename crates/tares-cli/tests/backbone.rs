@@ -57,7 +57,7 @@ fn an_audit_judges_features_and_shows_pictures() {
     assert!(summary.contains("linear") && summary.contains("trees"), "{summary}");
     // The second time nothing is computed, and nothing changes.
     let (_, said) = tares(place.path(), &["audit", "photos", "--backbone", &backbone, "--out", "again"]).ends(1);
-    assert!(said.contains("0 pictures went through the backbone, the features of 41 were known"), "{said}");
+    assert!(said.contains("0 pictures went through the backbone, the features of 41 were stored already"), "{said}");
     assert_eq!(std::fs::read_to_string(place.path().join("again/suspects.csv")).unwrap(), suspects);
 }
 
@@ -123,7 +123,7 @@ fn a_backbone_that_cannot_be_used_is_refused_before_any_picture() {
     for (file, wanted) in [
         ("text.onnx", "a network for text"),
         ("unknown-operator.onnx", "GridSample"),
-        ("classifier.features.txt", "is no ONNX file"),
+        ("classifier.features.txt", "is not an ONNX file"),
         ("nowhere.onnx", "cannot open"),
     ] {
         let said = tares(place.path(), &["audit", "photos", "--backbone", &network(file)]).fails(2);

@@ -123,10 +123,7 @@ fn an_interrupted_estimate_is_no_estimate_in_a_comparison_either() {
     let child = start(place.path(), &line("stopped"));
     let run = place.path().join("stopped/runs/symmetric-0.2/npcl/seed-1");
     wait_until("the first judge", || run.join("folds").exists());
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    program::interrupt(child);
     assert!(!run.join("manifest.json").exists());
     tares_in(place.path(), &line("stopped")).success();
     tares_in(place.path(), &line("whole")).success();

@@ -307,7 +307,7 @@ fn bad_input_is_refused_by_name_and_nothing_is_written() {
         (&["gone.csv"], "gone.csv"),
         (&["crowd.csv", "--method", "dawid"], "dawid-skene"),
         (&["crowd.csv", "--epochs", "3"], "--epochs has no effect without --data"),
-        (&["crowd.csv", "--data", "flowers.csv", "--method", "majority"], "it hears annotators only"),
+        (&["crowd.csv", "--data", "flowers.csv", "--method", "majority"], "it uses the annotators' answers only"),
         (&["crowd.csv", "--truth", "same.csv"], "label 'yes' is not one of the 3 classes"),
     ];
     for (arguments, wanted) in cases {

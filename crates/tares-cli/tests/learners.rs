@@ -152,16 +152,9 @@ fn an_interrupted_panel_goes_on_to_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     tables(folder.path(), 8000);
     let ask = |out: &'static str| ["train", "train.csv", "--out", out];
-    let mut child = program::start(folder.path(), &ask("stopped"));
+    let child = program::start(folder.path(), &ask("stopped"));
     let stopped = folder.path().join("stopped");
-    program::wait_until("the first judge", || {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be interrupted");
-        stopped.join("folds/judge-linear.bin").exists()
-    });
-    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(kill.success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    program::interrupt_after(child, &stopped.join("folds/judge-linear.bin"));
     tares_in(folder.path(), &["train", "--resume", "--out", "stopped"]).success();
     tares_in(folder.path(), &ask("whole")).success();
     for file in ["panel.json", "model.json", "suspects.csv", "samples.parquet"] {

@@ -1,4 +1,4 @@
-//! `tares reproduce`: a recipe runs, is gone on with, is judged and written down.
+//! `tares reproduce`: a recipe runs, continues after an interruption, and is judged and published.
 
 mod program;
 

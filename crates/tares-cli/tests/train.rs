@@ -81,7 +81,7 @@ fn ctrl_c_keeps_a_checkpoint_and_resuming_gives_the_same_epochs() {
     let child = start(place.path(), &with(&long, &["stopped"]));
     let stopped = place.path().join("stopped");
     wait_until("an epoch", || std::fs::read(stopped.join("epochs.jsonl")).is_ok_and(|lines| !lines.is_empty()));
-    let notes = interrupt(child);
+    let notes = program::interrupt(child);
     assert!(notes.contains("tares train --resume --out stopped"), "{notes}");
     assert!(stopped.join("checkpoint.bin").is_file());
     let before = epochs(&stopped).len();
@@ -97,16 +97,6 @@ fn ctrl_c_keeps_a_checkpoint_and_resuming_gives_the_same_epochs() {
     assert_eq!(suspects("stopped"), suspects("whole"));
 }
 
-/// Stops a program with Ctrl-C and checks that it ends as it should.
-#[cfg(unix)]
-fn interrupt(child: std::process::Child) -> String {
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    let notes = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(130), "{notes}");
-    notes
-}
-
 #[cfg(unix)]
 #[test]
 fn an_interrupted_estimate_is_no_estimate() {
@@ -115,7 +105,7 @@ fn an_interrupted_estimate_is_no_estimate() {
     let stopped = place.path().join("stopped");
     let child = start(place.path(), &with(&long, &["stopped"]));
     wait_until("the first judge", || stopped.join("folds").exists());
-    let notes = interrupt(child);
+    let notes = program::interrupt(child);
     assert!(notes.contains("tares train --resume --out stopped"), "{notes}");
     assert!(!stopped.join("manifest.json").exists(), "nothing is known yet");
     // Once more, with a finished judge on disk.
@@ -123,7 +113,7 @@ fn an_interrupted_estimate_is_no_estimate() {
     wait_until("the second judge", || {
         stopped.join("folds/fold-2.bin").exists() || stopped.join("manifest.json").exists()
     });
-    interrupt(child);
+    program::interrupt(child);
     let resumed = tares_in(place.path(), &["train", "--resume", "--out", "stopped", "--json"]).json();
     assert!(!stopped.join("folds").exists(), "the judges are no longer needed");
     let whole = tares_in(place.path(), &with(&long, &["whole", "--json"])).json();
@@ -142,11 +132,11 @@ fn an_estimated_rate_survives_its_file_to_the_last_bit() {
     let child = start(place.path(), &ask);
     let run = place.path().join("run");
     wait_until("an epoch", || std::fs::read(run.join("epochs.jsonl")).is_ok_and(|lines| !lines.is_empty()));
-    interrupt(child);
+    program::interrupt(child);
     let child = start(place.path(), &["train", "--resume", "--out", "run"]);
     let before = epochs(&run).len();
     wait_until("the next epoch", || epochs(&run).len() > before);
-    interrupt(child);
+    program::interrupt(child);
 }
 
 #[cfg(unix)]
@@ -159,7 +149,7 @@ fn epochs_lost_with_the_power_are_written_anew_from_the_checkpoint() {
     wait_until("two epochs", || {
         std::fs::read_to_string(lost.join("epochs.jsonl")).is_ok_and(|t| t.lines().count() > 1)
     });
-    interrupt(child);
+    program::interrupt(child);
     let before = epochs(&lost);
     std::fs::write(lost.join("epochs.jsonl"), "").unwrap();
     let (_, notes) = tares_in(place.path(), &["train", "--resume", "--out", "lost"]).ends(0);
@@ -265,7 +255,7 @@ fn a_full_disk_is_one_clear_error_and_nothing_looks_finished() {
     assert!(error.contains("cannot write: file too large") && error.contains("free some space"), "{error}");
     assert_eq!(json(&place.path().join("run/manifest.json"))["state"], "unfinished");
     assert!(!place.path().join("run/model.safetensors").exists());
-    // With room again, the run can be gone on with.
+    // With room again, the run can be continued.
     tares_in(place.path(), &["train", "--resume", "--out", "run"]).success();
 }
 

@@ -1,7 +1,7 @@
 //! [`Dataset`]: what travels through every stage. Checked once when it is made, immutable, cheap to clone.
 //!
 //! N rows, K classes. A row has features (bytes for pictures, floats for everything else), a `given` label that may be
-//! wrong and, in experiments, the `truth`. Texts stand beside the features or instead of them. Pictures are stored channel first: `[channels][height][width]`.
+//! wrong and, in experiments, the `truth`. Texts are stored beside the features or instead of them. Pictures are stored channel first: `[channels][height][width]`.
 //! A [`subset`](Dataset::subset) shares the features of its parent; only the list of rows is new.
 
 mod beliefs;
@@ -367,7 +367,7 @@ pub(crate) fn check_labels(what: &str, labels: &[Label], classes: usize) -> Resu
 /// [`Dataset::split`] does, for rows that are not a data set yet.
 ///
 /// # Errors
-/// `fraction` not strictly between 0 and 1; a label that is no class.
+/// `fraction` not strictly between 0 and 1; a label that is not a class.
 pub fn stratified_split(
     labels: &[Label],
     classes: usize,

@@ -42,7 +42,7 @@ pub enum Error {
         /// The list that is empty.
         what: String,
     },
-    /// A name nobody knows.
+    /// An unknown name.
     #[error("unknown {what} '{got}': {}", Way(allowed, suggestion))]
     Unknown {
         /// The kind of thing named.

@@ -1,20 +1,19 @@
-//! What a network remembers of its answers, and what that says about the labels of the rows it was trained on.
+//! The moving average of a network's predictions for its training rows, and what it says about their labels.
 //!
 //! N rows, K classes; i is a row, y its given label, c a class that may be the true one.
 //!
 //! ```text
 //! memory     m_i ← β m_i + (1 − β) p          p: the network's answer;  t_i = m_i / Σ m_i
 //! mistakes   T[c][y] = the share of label y among the rows that the memory is surest are c
-//! belief     q_i(c) ∝ t_i(c)^γ T[c][y]         what is believed about the true class of row i
+//! belief     q_i(c) ∝ t_i(c)^γ T[c][y]         the probability that c is the true class of row i
 //! ```
-//! The label is given up, `q_i(c) > q_i(y)`, once the memory's odds against it outgrow the odds that such labels are right:
-//! `(t_i(c) / t_i(y))^γ > T[y][y] / T[c][y]`. With right labels T is nearly the identity and next to nothing is given up; with heavy
-//! noise a light preference of the memory is enough. So the threshold follows the noise that the memory itself sees, class by class.
+//! The label is rejected, `q_i(c) > q_i(y)`, once the memory's odds against it exceed the odds that such labels are right:
+//! `(t_i(c) / t_i(y))^γ > T[y][y] / T[c][y]`. With right labels T is nearly the identity and hardly any label is rejected; with heavy
+//! noise a slight preference of the memory is enough. So the threshold adapts to the noise that the memory sees, class by class.
 //!
-//! T is counted where the memory is sure, because rows that are only hard look like rows with wrong labels. γ = 1 is the posterior of a
-//! calibrated memory: it learns from every label as much as T allows, but a network that can repeat every label makes the label win in
-//! the end. γ > 1 makes a belief that beats the label grow from epoch to epoch, and a poor memory's mistakes with it. So γ is 1 as long
-//! as the memory is young and rises later.
+//! T is counted on the rows where the memory is sure, because hard rows look like rows with wrong labels. γ = 1 is the posterior of a
+//! calibrated memory, but a network that can memorise every label confirms the label in the end. With γ > 1, a belief that beats the
+//! label grows from epoch to epoch, and so do the mistakes of a poor memory. So γ is 1 while the memory is young and rises later.
 
 use crate::dataset::{Label, check_labels};
 use crate::error::{Error, Result, same_length};

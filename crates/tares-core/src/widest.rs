@@ -1,6 +1,6 @@
 //! The only `unsafe` of this crate: calling a function that is compiled for vector instructions not every processor has.
 //!
-//! Why it is sound: the call stands behind the run-time check for exactly the features that its function enables. Nothing
+//! Why it is sound: the call comes after the run-time check for exactly the features that its function enables. Nothing
 //! else is unsafe about that function: it is ordinary code, compiled a second time. The code says which multiplications
 //! are fused with additions (`mul_add`), so both compilations give the same bits; on a processor without the instruction a
 //! fused multiplication is a slow library call.

@@ -19,7 +19,7 @@ pub struct Reading {
     pub bytes: bool,
     /// The rules of the columns, for tables.
     pub table: Option<TableRules>,
-    /// Numbers per row, where a network's features stand for the rows themselves.
+    /// Numbers per row, where a network's features replace the rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<usize>,
 }

@@ -250,7 +250,7 @@ fn unreadable_pictures_are_all_named_or_skipped_and_counted() {
     fs::write(root.path().join("cat/bad.png"), b"no picture").unwrap();
     fs::write(root.path().join("dog/cut.png"), &fs::read(file("folder/cat/a.png")).unwrap()[..40]).unwrap();
     let error = refusal(root.path(), &plain());
-    assert!(error.contains("2 unreadable file(s)") && error.contains("cat/bad.png: is no picture"), "{error}");
+    assert!(error.contains("2 unreadable file(s)") && error.contains("cat/bad.png: is not a picture"), "{error}");
     assert!(error.contains("dog/cut.png: "), "{error}");
     let loaded = read(root.path(), &plain().with(|options| options.skip_unreadable = true));
     assert_eq!((loaded.train.len(), loaded.found.skipped.len()), (2, 2));

@@ -166,7 +166,7 @@ fn text_among_numbers_is_pointed_out() {
         loaded
             .found
             .column_notes
-            .contains(&"column \"size\" is read as text: \"0 cm\" is no number (20 such cells)".into()),
+            .contains(&"column \"size\" is read as text: \"0 cm\" is not a number (20 such cells)".into()),
         "{:?}",
         loaded.found.column_notes
     );

@@ -1,4 +1,4 @@
-//! Judges a table or texts given as JSON on standard input and prints what the panel says as JSON: the Rust side of
+//! Judges a table or texts given as JSON on standard input and prints the panel's predictions as JSON: the Rust side of
 //! `compare/own-data/run`. On the 5,404 rows of `phoneme` it takes about two seconds on two cores.
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //!  "new": {"columns": […], "texts": […]}, "judges": ["linear", "trees"], "seed": 0, "curriculum": "npcl:0.2"}
 //! ```
 //!
-//! With `"fit_rounds": 100` so many rounds of trees are fitted to all rows and nothing else is done: for measuring their time.
+//! With `"fit_rounds": 100`, it only fits 100 rounds of trees to all rows, to measure their time.
 
 use serde::Deserialize;
 use serde_json::json;

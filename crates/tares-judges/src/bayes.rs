@@ -1,11 +1,11 @@
-//! The judge by naive Bayes: how often every n-gram comes in the texts of each class.
+//! The naive Bayes judge: how often every n-gram occurs in the texts of each class.
 //!
 //! ```text
 //! ln p(k | x) = ln p(k) + Σ_j x_j ln θ_kj + constant      θ_kj = (α + Σ_{i of class k} x_ij) / Σ_j' (…)
 //! ```
 //!
 //! x are the TF-IDF weights of a row's texts (other columns are not read). The smoothing α is chosen by out-of-fold
-//! log-loss. Where texts are few it says more than a linear model, and its mistakes are others.
+//! log-loss. With few texts it predicts better than a linear model, and it makes different mistakes.
 
 use crate::calibrate;
 use crate::caller::Caller;
@@ -65,7 +65,7 @@ impl Bayes {
         Ok(self.log_probs_of(&weighted(&self.texts, inputs)?))
     }
 
-    /// How much one n-gram of a column of text speaks for `class` and against `other`; `None` for one without a column.
+    /// How much one n-gram of a text column speaks for `class` and against `other`; `None` if the n-gram has no column.
     pub(crate) fn evidence(&self, text: usize, gram: u32, class: Label, other: Label) -> Option<f64> {
         let before: usize = self.texts[..text].iter().map(TextFeatures::width).sum();
         let (column, idf) = self.texts[text].column(gram)?;
@@ -110,7 +110,7 @@ fn weighted(texts: &[TextFeatures], inputs: &Matrix) -> Result<Vec<SparseRows>> 
     texts.iter().zip(inputs.texts()).map(|(features, counts)| features.transform(counts)).collect()
 }
 
-/// What fits of every smoothing share: the sum of each n-gram's weights in each class.
+/// What the fits share, whatever their smoothing: the sum of each n-gram's weights in each class.
 struct Sums {
     texts: Vec<TextFeatures>,
     class_weights: Vec<f64>,
@@ -163,7 +163,7 @@ impl Sums {
 }
 
 /// Fits once per fold and smoothing; the smoothing with the least out-of-fold log-loss is taken for all folds. Naive Bayes is
-/// far too sure of itself, so losses are compared after calibration.
+/// overconfident, so losses are compared after calibration.
 ///
 /// # Errors
 /// As [`Bayes::fit`].

@@ -1,16 +1,16 @@
-//! Temperature scaling (Guo et al. 2017): one number that makes out-of-fold probabilities as sure as they are right.
+//! Temperature scaling (Guo et al. 2017): one number that makes the confidence of out-of-fold probabilities match their accuracy.
 
 use crate::error::{Result, same_length, value};
 use crate::softmax::{log_loss, normalise};
 use tares_core::Label;
 
-/// Temperatures that can come out; the ends are for judges that are always right, or never.
+/// The range of temperatures; a judge that is always right, or never, gets one of its ends.
 const RANGE: (f64, f64) = (0.05, 20.0);
 
 /// The temperature T for which softmax(logits / T) has the least log-loss. `logits`: N × K, out-of-fold; log-probabilities are
 /// logits too.
 ///
-/// The log-loss is convex in 1/T: its slope is brought to 0 by bisection.
+/// The log-loss is convex in 1/T: bisection finds where its slope is 0.
 ///
 /// ```
 /// use tares_judges::calibrate::temperature;

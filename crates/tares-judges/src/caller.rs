@@ -1,9 +1,9 @@
-//! What a long computation and its caller tell each other: how far it is, and whether to stop.
+//! How a long computation reports its progress, and how its caller stops it.
 
 use crate::error::{Error, Result};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How far a judge is.
+/// The progress of a judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JudgeProgress {
     /// The judge, by name.
@@ -17,9 +17,9 @@ pub struct JudgeProgress {
 /// The caller's side: a callback for progress and a flag that stops the computation with [`Error::Interrupted`].
 #[derive(Clone, Copy)]
 pub struct Caller<'a> {
-    /// Called after every step, from whatever thread took it.
+    /// Called after every step, on the thread that took it.
     pub progress: &'a (dyn Fn(JudgeProgress) + Sync),
-    /// Looked at between steps.
+    /// Checked between steps.
     pub interrupt: &'a AtomicBool,
 }
 

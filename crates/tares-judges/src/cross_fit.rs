@@ -1,4 +1,4 @@
-//! What every judge says about rows it has not seen.
+//! A judge's predictions for rows that it was not trained on.
 
 /// The result of fitting a judge once per fold.
 #[derive(Clone, Debug, PartialEq)]
@@ -6,7 +6,7 @@ pub struct CrossFit<S> {
     /// N × K out-of-fold log-probabilities, row after row.
     pub log_probs: Vec<f64>,
     /// The one setting chosen on them (strength of the penalty, number of rounds). It is a single number chosen on all
-    /// rows, so no row's own label decides what is said about it.
+    /// rows, so no row's own label decides its prediction.
     pub setting: S,
 }
 

@@ -10,7 +10,7 @@ pub enum Error {
     /// The caller asked to stop. Nothing half-trained is returned.
     #[error("interrupted: the judges were not trained to the end, so there is no answer")]
     Interrupted,
-    /// Bytes that are no model of ours, or a model whose parts contradict each other.
+    /// Bytes that are not a stored model, or a model whose parts contradict each other.
     #[error("model file: {0}")]
     Stored(String),
 }

@@ -1,4 +1,4 @@
-//! Which rows are held out when: stratified folds.
+//! Stratified folds: which rows are held out together.
 //!
 //! Every class is spread over the folds as evenly as possible, also a class with fewer rows than folds. The draws come
 //! from the stream `"folds R"` of the seed, R the number of the repetition.
@@ -11,7 +11,7 @@ use tares_core::{Label, stream};
 pub struct Fold {
     /// Rows to fit on.
     pub train: Vec<usize>,
-    /// Rows to ask about.
+    /// Rows to predict.
     pub held: Vec<usize>,
 }
 
@@ -45,7 +45,7 @@ pub fn folds(labels: &[Label], count: usize, seed: u64, repeat: usize) -> Result
     Ok((0..count).map(|fold| Fold { train: half(&|of| of != fold), held: half(&|of| of == fold) }).collect())
 }
 
-/// How often folds are cut anew when rows are few: the mean over repetitions has less of the luck of one cut.
+/// How often folds are cut anew when rows are few: the mean over repetitions depends less on the luck of one cut.
 pub fn repeats_for(rows: usize) -> usize {
     2_000usize.div_ceil(rows.max(1)).clamp(1, 5)
 }
@@ -66,7 +66,7 @@ mod tests {
             held.sort_unstable();
             assert!(held.into_iter().eq(0..labels.len()), "seed {seed}");
             for class in 0..=classes as Label {
-                // One class more than there are stands for all rows.
+                // The extra class at the end counts all rows.
                 let counted = |row: &&usize| labels[**row] == class || class as usize == classes;
                 let counts: Vec<usize> = cut.iter().map(|fold| fold.held.iter().filter(counted).count()).collect();
                 assert!(counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1, "seed {seed}: {counts:?}");

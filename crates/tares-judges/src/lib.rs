@@ -1,8 +1,8 @@
 //! Judges of labels: models that we train ourselves to give **out-of-fold** probabilities, and learners for tables and text.
 //!
 //! 1. [`matrix`]: inputs, columns of numbers, categories and texts; [`text`] turns texts into counts and weights of n-grams.
-//! 2. [`fold`]: which rows are held out when.
-//! 3. [`linear`], [`trees`] and [`bayes`]: one judge each, fitted on some rows and asked about others.
+//! 2. [`fold`]: stratified folds.
+//! 3. [`linear`], [`trees`] and [`bayes`]: one judge each, fitted on some rows to predict others.
 //! 4. [`calibrate`] and [`panel`]: several judges, each calibrated, blended by how well they predict the given labels.
 //! 5. [`stored`]: every fitted model as bytes, checked when read.
 //!

@@ -1,7 +1,7 @@
 //! Fitted models as bytes.
 //!
-//! JSON in an envelope that names format, version and kind. What is read is checked part by part before it is used: bytes from
-//! anywhere give a model that can be asked, or an error. Reading takes memory in proportion to the bytes.
+//! JSON in an envelope that names format, version and kind. What is read is checked part by part before it is used: any
+//! bytes give a usable model or an error. Reading takes memory in proportion to the bytes.
 //!
 //! ```
 //! use tares_judges::{TextCounts, TextFeatures, TextOptions, stored};
@@ -31,9 +31,9 @@ pub(crate) mod sealed {
     use crate::error::Result;
 
     pub trait Checked {
-        /// What the file calls it.
+        /// Its name in the file.
         const KIND: &'static str;
-        /// Whether the parts of a model that was read fit together.
+        /// Checks that the parts of a model that was read fit together.
         fn check_read(&self) -> Result<()>;
     }
 }
@@ -60,7 +60,7 @@ struct Envelope<M> {
     model: M,
 }
 
-/// The envelope alone: the model's own fields are looked at once format and version are known.
+/// The envelope alone: the model's own fields are only read once format and version are known.
 #[derive(Deserialize)]
 struct Cover {
     format: String,

@@ -1,6 +1,6 @@
-//! What comes from Python: NumPy arrays, read where they lie.
+//! NumPy arrays from Python, read without a copy.
 //!
-//! The package hands over C-contiguous arrays of the right type (`python/tares/_inputs.py` converts others once).
+//! The package passes C-contiguous arrays of the right type (`python/tares/_inputs.py` converts others once).
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
@@ -25,7 +25,7 @@ pub enum Rows<'a> {
 }
 
 impl Probs<'_> {
-    /// The numbers where they lie.
+    /// The numbers, without a copy.
     ///
     /// # Errors
     /// An array that is not C-contiguous.
@@ -37,7 +37,7 @@ impl Probs<'_> {
     }
 }
 
-/// Labels as the core has them.
+/// Labels as the core's type.
 ///
 /// # Errors
 /// An array that is not contiguous.
@@ -45,7 +45,7 @@ pub fn labels<'a>(array: &'a PyReadonlyArray1<'_, Label>) -> PyResult<&'a [Label
     array.as_slice().map_err(scattered)
 }
 
-/// Refuses an array whose numbers do not lie side by side.
+/// The error for an array that is not contiguous.
 pub fn scattered(_: numpy::AsSliceError) -> PyErr {
     PyTypeError::new_err("arrays must be C-contiguous here; numpy.ascontiguousarray makes one")
 }

@@ -1,4 +1,4 @@
-//! `audit` and `scores`: which labels are wrong, from labels and out-of-sample probabilities. `found.rs` is what they return.
+//! `audit` and `scores`: which labels are wrong, from labels and out-of-sample probabilities. `found.rs` is their result.
 
 use crate::array::{Probs, Rows, labels, scattered};
 use crate::call::{failed, refused, run};
@@ -109,7 +109,7 @@ pub fn scores<'py>(
     Ok(PyArray1::from_vec(py, scores))
 }
 
-/// The rows that confident learning flags, ascending, as cleanlab's default filter: without the model of the default method.
+/// The rows that confident learning flags, ascending, as cleanlab's default filter does; the posterior model is not fitted.
 #[pyfunction]
 pub fn confident_rows<'py>(
     py: Python<'py>,

@@ -1,7 +1,7 @@
 //! How a call from Python runs: without the interpreter lock, on threads of this process, and no panic gets out.
 //!
-//! [`run`] is for what takes a moment, [`run_here`] for microseconds, [`run_watched`] for training: it tells how far it is and stops at
-//! Ctrl-C.
+//! [`run`] is for calls of milliseconds or more, [`run_here`] for microseconds, [`run_watched`] for training: it reports progress and
+//! stops at Ctrl-C.
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -18,10 +18,10 @@ use tares_cli::ui::interrupt;
 /// How often Python is asked whether somebody pressed Ctrl-C.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How far a long call is: what it does, steps done, all steps.
+/// The progress of a long call: what it does, steps done, all steps.
 pub type Told = (String, u64, u64);
 
-/// Runs `work` on the workers of this process while other Python threads go on.
+/// Runs `work` on the workers of this process while other Python threads continue.
 ///
 /// # Errors
 /// Those of `work`; a panic becomes a `RuntimeError`.
@@ -31,7 +31,7 @@ pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Send) -
     outcome.unwrap_or_else(|panic| Err(bug(&*panic)))
 }
 
-/// Runs `work` at once on this thread, holding the interpreter lock: for microseconds, which handing over would double.
+/// Runs `work` on this thread, holding the interpreter lock: for calls so short that releasing it would double their time.
 ///
 /// # Errors
 /// As [`run`].
@@ -39,7 +39,7 @@ pub fn run_here<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(bug(&*panic)))
 }
 
-/// Runs `work` on workers of its own. Meanwhile this thread calls `progress` with what `work` tells, and stops `work` at Ctrl-C
+/// Runs `work` on workers of its own. Meanwhile this thread calls `progress` with what `work` reports, and stops `work` at Ctrl-C
 /// or if `progress` raises.
 ///
 /// # Errors
@@ -49,7 +49,7 @@ pub fn run_watched<T: Send>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&(dyn Fn(Told) + Sync)) -> Outcome<T> + Send,
 ) -> PyResult<T> {
-    // Workers of its own: those of all calls might begin another training while they wait for a part of this one.
+    // Its own workers: shared ones might begin another training while they wait for a part of this one.
     let workers = new_workers()?;
     let flag = Arc::new(AtomicBool::new(false));
     let (send, receive) = channel::<Told>();
@@ -58,7 +58,7 @@ pub fn run_watched<T: Send>(
     let outcome = std::thread::scope(|scope| {
         let asked = flag.clone();
         let thread = scope.spawn(move || {
-            // Nobody listens any more only when the call is over.
+            // Sending only fails once the call is over.
             let tell = |told: Told| drop(send.send(told));
             catch_unwind(AssertUnwindSafe(|| workers.install(|| interrupt::asked_by(asked, || work(&tell)))))
         });
@@ -83,7 +83,7 @@ pub fn run_watched<T: Send>(
     }
 }
 
-/// What the program would print, as a `ValueError`. Its way out speaks of options of the program and is left out.
+/// The program's message as a `ValueError`, without its advice, which is about command-line options.
 pub fn failed(failure: Failure) -> PyErr {
     match failure {
         Failure::Message { text, .. } => PyValueError::new_err(text),
@@ -99,12 +99,12 @@ pub fn unwritten(failure: Failure) -> PyErr {
     }
 }
 
-/// What `tares-data` refuses, as a `ValueError`.
+/// An error of `tares-data` as a `ValueError`.
 pub fn unread(error: tares_data::DataError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// The words of the core as a `ValueError`.
+/// An error of the core as a `ValueError`.
 pub fn refused(error: tares_core::Error) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
@@ -137,16 +137,16 @@ fn new_workers() -> PyResult<ThreadPool> {
     pool.map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))
 }
 
-/// A panic is a mistake of ours: the message says so.
+/// A panic is a bug of tares: the message says so.
 fn bug(panic: &(dyn Any + Send)) -> PyErr {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     PyRuntimeError::new_err(format!(
-        "tares made a mistake that it should not make; please report it with what you called: {}",
+        "this is a bug in tares; please report it with the call that caused it: {}",
         text.unwrap_or("a panic without words")
     ))
 }
 
-/// Panics, so that a test can see what Python gets to see of a panic.
+/// Panics, so that a test can see how a panic looks in Python.
 #[pyfunction]
 pub fn panic(py: Python<'_>, message: String) -> PyResult<()> {
     run(py, || panic!("{message}"))

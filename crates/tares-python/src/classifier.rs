@@ -81,8 +81,8 @@ pub struct FittedModel {
     notes: Vec<String>,
 }
 
-/// Trains. `folds` is a directory for what judges of the noise rate answer meanwhile; `progress` is called with what is done, steps done
-/// and all steps.
+/// Trains. `folds` is a directory for the answers of judges of the noise rate; `progress` is called with a name, steps done and all
+/// steps.
 #[pyfunction]
 #[pyo3(signature = (rows, given, classes, texts, settings, folds, progress=None))]
 #[allow(clippy::too_many_arguments)]
@@ -195,7 +195,7 @@ impl FittedModel {
         self.trained.learnt.epochs.iter().map(|epoch| epoch.train_loss).collect()
     }
 
-    /// What happened to columns.
+    /// Notes on how columns were read.
     #[getter]
     fn notes(&self) -> Vec<String> {
         self.notes.clone()

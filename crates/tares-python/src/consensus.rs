@@ -1,4 +1,4 @@
-//! `consensus`: several people's labels become one label per row.
+//! `consensus`: combines several people's labels into one per row.
 
 use crate::array::{Probs, Rows, labels};
 use crate::call::{refused, run};
@@ -159,7 +159,7 @@ impl ArrayConsensus {
         Ok(PyArray2::from_vec2(py, &rows)?)
     }
 
-    /// The part of all pairs of answers to one row that are the same.
+    /// The fraction of pairs of answers to one row that agree.
     #[getter]
     fn pair_agreement(&self) -> Option<f64> {
         pair_agreement(&self.answers)

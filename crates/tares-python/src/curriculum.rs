@@ -1,4 +1,4 @@
-//! The curriculum loss of one batch on the CPU, for `tares.torch`; and the noise rate behind the margins that it collected.
+//! The curriculum loss of one batch on the CPU, for `tares.torch`; and the noise rate estimated from the margins that it recorded.
 
 use crate::call::{refused, run, run_here};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
@@ -8,7 +8,7 @@ use tares_core::audit::score::margin_scores;
 use tares_core::estimate::margins;
 use tares_core::{Curriculum, Error, Extra, Label, LogitRows, Selector, Surrogate};
 
-/// From this many logits on, a batch is worth the workers. Below, `LogitRows` never splits it.
+/// Batches with at least this many logits run on the workers. `LogitRows` never splits smaller ones.
 const MANY: usize = 65_536;
 
 /// A curriculum loss made of the core's base losses.
@@ -19,7 +19,7 @@ pub struct HostLoss {
     training: Surrogate,
 }
 
-/// What one batch gave.
+/// The result of one batch.
 #[pyclass(frozen, module = "tares._tares")]
 pub struct HostStep {
     margins: Vec<f64>,
@@ -88,7 +88,7 @@ impl HostLoss {
         let misclassified = wrong.iter().filter(|wrong| **wrong).count();
         let fine: Vec<bool> = margins.iter().zip(&losses).map(|(u, l)| !u.is_nan() && !l.is_nan()).collect();
         if !fine.iter().all(|fine| *fine) {
-            // Handed on, as a loss that does not select would.
+            // Passed on as NaN, as a loss without selection would do.
             rows.mean(self.training, &fine, slopes);
             let bad = slopes.chunks_exact_mut(classes).zip(&fine).filter(|(_, fine)| !**fine);
             bad.for_each(|(row, _)| row.fill(f32::NAN));
@@ -137,7 +137,7 @@ impl HostStep {
         self.kept.to_pyarray(py)
     }
 
-    /// What every sample was ranked by.
+    /// The ranking loss of every sample.
     fn losses<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.losses.to_pyarray(py)
     }
@@ -158,7 +158,7 @@ fn labels(targets: &[i64], classes: usize) -> PyResult<Vec<Label>> {
     targets.iter().enumerate().map(label).collect()
 }
 
-/// What [`from_margins`] returns: the rate, where it lies, every row's probability of a wrong label, and its score.
+/// What [`from_margins`] returns: the rate, its interval, every row's probability of a wrong label, and its score.
 type FromMargins<'py> = (f64, (f64, f64), Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 
 /// How many labels are wrong, by the mean margins of a training history, and which.

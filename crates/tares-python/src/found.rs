@@ -2,14 +2,15 @@
 
 use crate::array::labels;
 use crate::call::{run, unwritten};
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1, ToPyArray};
+use crate::columns::{ClassColumns, class_columns, probabilities};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use tares_cli::audit::files::{AgainstTruth, JudgeSummary, NeighbourSummary};
 use tares_cli::audit::findings::Findings;
 use tares_cli::audit::rows::AuditRows;
 use tares_core::Label;
-use tares_core::audit::{Audited, ClassQuality, Evidence, Suspect};
+use tares_core::audit::{Audited, Suspect};
 use tares_core::estimate::Detector;
 
 /// What an audit found.
@@ -21,13 +22,13 @@ pub struct ArrayAudit {
     pub(crate) origin: String,
     pub(crate) against_truth: Option<AgainstTruth>,
     pub(crate) neighbours: Option<NeighbourSummary>,
-    /// What our own judges were asked about, and what they said.
+    /// The rows that our own judges judged, and their answers.
     pub(crate) judged: Option<Judged>,
 }
 
 /// Rows that our own judges judged.
 pub(crate) struct Judged {
-    /// The rows; their data is there.
+    /// The rows, with their data.
     pub rows: AuditRows,
     pub judges: Vec<JudgeSummary>,
     /// N × K.
@@ -43,7 +44,7 @@ impl ArrayAudit {
         PyArray1::from_iter(py, self.audited.suspects.iter().map(of))
     }
 
-    /// The place of a judged row among all rows: those without a label were not judged.
+    /// The number of a judged row among all rows; rows without a label were not judged.
     fn place(&self, row: usize) -> i64 {
         let data = self.judged.as_ref().and_then(|judged| judged.rows.data.as_ref());
         data.map_or(row, |(data, _)| data.stored(row)) as i64
@@ -89,12 +90,12 @@ impl ArrayAudit {
 
     /// The probabilities of the given label.
     fn p_given<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.column(py, |suspect| probability(suspect).0)
+        self.column(py, |suspect| probabilities(suspect).0)
     }
 
     /// The probabilities of the suggested label.
     fn p_suggested<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.column(py, |suspect| probability(suspect).1)
+        self.column(py, |suspect| probabilities(suspect).1)
     }
 
     /// Why each is a suspect, in words with the names of the classes.
@@ -129,26 +130,11 @@ impl ArrayAudit {
     }
 
     /// Per class: rows, suspects among them, rows that should have it, mean probability of the given label (NaN without rows).
-    #[allow(clippy::type_complexity)]
-    fn per_class<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)
-    {
-        let classes = &self.audited.per_class;
-        let counts = |of: fn(&ClassQuality) -> usize| {
-            classes.iter().map(|class| of(class) as i64).collect::<Vec<i64>>().to_pyarray(py)
-        };
-        let confidence: Vec<f64> = classes.iter().map(|class| class.self_confidence.unwrap_or(f64::NAN)).collect();
-        (
-            counts(|class| class.rows),
-            counts(|class| class.suspects),
-            counts(|class| class.missing),
-            confidence.to_pyarray(py),
-        )
+    fn per_class<'py>(&self, py: Python<'py>) -> ClassColumns<'py> {
+        class_columns(py, &self.audited.per_class)
     }
 
-    /// What should be known before rate and suspects are trusted.
+    /// Reasons not to trust the rate and the suspects.
     fn cautions(&self, names: Vec<String>) -> Vec<String> {
         let name = |class: usize| names.get(class).cloned().unwrap_or_else(|| class.to_string());
         let cautions = self.audited.cautions().iter().map(|caution| caution.sentence(name)).collect::<Vec<_>>();
@@ -156,7 +142,7 @@ impl ArrayAudit {
         cautions.into_iter().chain(notes.iter().cloned()).collect()
     }
 
-    /// Our own judges, if they were asked.
+    /// Our own judges, if they judged the labels.
     fn judges(&self) -> Vec<JudgeRow> {
         let judges = self.judged.as_ref().map_or(&[][..], |judged| &judged.judges);
         let row = |judge: &JudgeSummary| {
@@ -165,7 +151,7 @@ impl ArrayAudit {
         judges.iter().map(row).collect()
     }
 
-    /// What our own judges said: the places of the rows that they judged, and N × K probabilities.
+    /// The answers of our own judges: the numbers of the rows that they judged, and N × K probabilities.
     fn probs<'py>(&self, py: Python<'py>) -> PyResult<Option<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<f64>>)>> {
         let Some(judged) = &self.judged else { return Ok(None) };
         let rows = PyArray1::from_iter(py, (0..self.audited.overview.rows).map(|row| self.place(row)));
@@ -215,13 +201,5 @@ impl ArrayAudit {
             }
             rows.write(&out, &findings, gallery).map(str::to_owned).map_err(unwritten)
         })
-    }
-}
-
-fn probability(suspect: &Suspect) -> (f64, f64) {
-    match suspect.evidence {
-        Evidence::Probabilities { given, suggested } => (given, suggested),
-        // An audit of probabilities has no other evidence.
-        Evidence::Training { .. } => (f64::NAN, f64::NAN),
     }
 }

@@ -19,7 +19,7 @@ use tares_core::estimate::{Detector, ProbabilityMatrix};
 /// Number of folds for judges that are networks: fewer, because they take longer. (As in the program.)
 const NETWORK_FOLDS: usize = 4;
 
-/// Who judges, and how.
+/// The judges and their options.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct JudgeSettings {
@@ -34,7 +34,7 @@ pub struct JudgeSettings {
     texts: Vec<String>,
 }
 
-/// Audits rows and their labels. `folds` is a directory for the judges' answers meanwhile.
+/// Audits rows and their labels. `folds` is a directory for the judges' answers until all are trained.
 #[pyfunction]
 #[pyo3(signature = (rows, given, classes, ids, settings, folds, truth=None, progress=None))]
 #[allow(clippy::too_many_arguments)]

@@ -2,16 +2,17 @@
 //!
 //! 1. `array`: what comes in, without a copy; `table`: columns and pictures.
 //! 2. `call`: how every call runs: without the interpreter lock, on the threads of this process, no panic gets out.
-//! 3. `audit` and `judged` (with `found`, what they return), `classifier`, `noise`, `metric`, `curriculum`: one file per thing
-//!    that Python can ask for.
+//! 3. `audit` and `judged` (with `found`, what they return), `parts` (audits in two halves), `columns` (what both return),
+//!    `consensus`, `classifier`, `noise`, `metric`, `curriculum`: one file per thing that Python can ask for.
 //!
-//! The faces that people see (pandas, polars, lists, names of classes) are Python: `python/tares/`.
+//! What users call (with pandas, polars, lists, names of classes) is Python: `python/tares/`.
 #![cfg(feature = "extension")]
 
 mod array;
 mod audit;
 mod call;
 mod classifier;
+mod columns;
 mod consensus;
 mod curriculum;
 mod found;
@@ -23,7 +24,7 @@ mod table;
 
 use pyo3::prelude::*;
 
-/// As in the program: training allocates many buffers of medium size. Python's own memory is not touched.
+/// As in the program: training allocates many buffers of medium size. Python keeps its own allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,4 +1,4 @@
-//! The figures that people compare by, same bits as the program's.
+//! Metrics, with the same bits as the program's.
 
 use crate::array::{labels, scattered};
 use crate::call::{refused, run};

@@ -2,13 +2,14 @@
 
 use crate::array::{Probs, Rows, labels};
 use crate::call::{refused, run, run_here};
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1, ToPyArray};
+use crate::columns::{ClassColumns, class_columns, probabilities};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::{Mutex, PoisonError};
 use tares_core::Label;
-use tares_core::audit::{AuditPart, AuditTotals, ClassQuality, Evidence, PartCounts, Score, Suspect};
+use tares_core::audit::{AuditPart, AuditTotals, PartCounts, Score, Suspect};
 use tares_core::estimate::{Draw, DrawnRows, MissingRows, Posterior, ProbabilityMatrix};
 
 /// How likely a row of each label is drawn, from the rows of every label.
@@ -131,8 +132,8 @@ impl PartJudge {
             whole(|suspect| i64::from(suspect.given)),
             whole(|suspect| i64::from(suspect.suggested)),
             real(|suspect| suspect.score),
-            real(|suspect| probability(suspect).0),
-            real(|suspect| probability(suspect).1),
+            real(|suspect| probabilities(suspect).0),
+            real(|suspect| probabilities(suspect).1),
         ))
     }
 
@@ -144,15 +145,7 @@ impl PartJudge {
     }
 }
 
-fn probability(suspect: &Suspect) -> (f64, f64) {
-    match suspect.evidence {
-        Evidence::Probabilities { given, suggested } => (given, suggested),
-        // An audit of probabilities has no other evidence.
-        Evidence::Training { .. } => (f64::NAN, f64::NAN),
-    }
-}
-
-/// What the counts of all partitions say together.
+/// The result of the counts of all partitions.
 #[pyclass(frozen, module = "tares._tares")]
 pub struct PartTotals {
     totals: AuditTotals,
@@ -199,26 +192,11 @@ impl PartTotals {
     }
 
     /// Per class: rows, suspects among them, rows that should have it, mean probability of the given label (NaN without rows).
-    #[allow(clippy::type_complexity)]
-    fn per_class<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>)
-    {
-        let classes = &self.totals.per_class;
-        let counts = |of: fn(&ClassQuality) -> usize| {
-            classes.iter().map(|class| of(class) as i64).collect::<Vec<i64>>().to_pyarray(py)
-        };
-        let confidence: Vec<f64> = classes.iter().map(|class| class.self_confidence.unwrap_or(f64::NAN)).collect();
-        (
-            counts(|class| class.rows),
-            counts(|class| class.suspects),
-            counts(|class| class.missing),
-            confidence.to_pyarray(py),
-        )
+    fn per_class<'py>(&self, py: Python<'py>) -> ClassColumns<'py> {
+        class_columns(py, &self.totals.per_class)
     }
 
-    /// What should be known before rate and suspects are trusted.
+    /// Reasons not to trust the rate and the suspects.
     fn cautions(&self, names: Vec<String>) -> Vec<String> {
         let name = |class: usize| names.get(class).cloned().unwrap_or_else(|| class.to_string());
         self.totals.cautions().iter().map(|caution| caution.sentence(name)).collect()

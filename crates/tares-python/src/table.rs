@@ -27,7 +27,7 @@ pub enum ColumnCells<'py> {
 pub enum PyRows<'py> {
     /// Columns with names.
     Table(Vec<(String, ColumnCells<'py>)>),
-    /// What a network made of each row.
+    /// Features that a network computed for each row.
     Features(PyReadonlyArray2<'py, f32>),
     /// Pictures of bytes, `[row][channel][height][width]`.
     Bytes(PyReadonlyArray4<'py, u8>),

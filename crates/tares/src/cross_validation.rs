@@ -5,7 +5,7 @@
 //!
 //! **Early stopping and averaging.** The rows a network has not seen are judged after every epoch, and the judgements of neighbouring
 //! epochs are averaged: the mean of a few networks along the way knows more than the last one. The last epoch that counts is the one with the
-//! least log-loss of all held-out rows, one number for all folds, so no row's own label decides what is said about it.
+//! least log-loss of all held-out rows, one number for all folds, so no row's own label decides its prediction.
 //!
 //! A fold is the unit that can be kept: [`CrossValidation::fold`] trains one, its state is a [`Checkpoint`], and folds that
 //! were stopped or kept on disk give the same bits as folds trained in one go.
@@ -254,7 +254,7 @@ mod tests {
         let (data, network, device) = (data(), "mlp:8".parse().unwrap(), Device::flex());
         let plan = Plan { epochs: 10, batch: 16, ..Plan::default() };
         let judges = CrossValidation::new(&data, 2, &network, &Method::Standard, &plan, &device).unwrap();
-        // After epoch e the given label has the probability sure[e]: best around epochs 4 and 5, then learnt by heart.
+        // After epoch e the given label has the probability sure[e]: best around epochs 4 and 5, then memorised.
         let sure = [0.1, 0.3, 0.5, 0.6, 0.8, 0.9, 0.6, 0.3, 0.2, 0.1];
         let made = |fold: usize| {
             let rows = judges.rows(|of| of == fold);

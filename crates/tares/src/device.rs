@@ -18,7 +18,7 @@ pub const NAMES: [&str; 7] = ["cpu", "cuda", "rocm", "metal", "vulkan", "webgpu"
 /// ```
 ///
 /// # Errors
-/// A name nobody knows; a device that was not compiled in; a card number that is not one.
+/// An unknown name; a device that was not compiled in; a card number that is not one.
 pub fn by_name(name: &str) -> Result<Device> {
     let (kind, card) = match name.split_once(':') {
         Some((kind, card)) => (kind, Some(card)),

@@ -130,7 +130,7 @@ impl<'a> Fit<'a> {
         self.run(&network.to_string(), &init)
     }
 
-    /// Trains a module of your own. `init` makes it on the device with autodiff it is given; it is called once per
+    /// Trains your own module. `init` makes it on the device with autodiff it is given; it is called once per
     /// network of the method. Draw its weights from `Weights`, or leave them to Burn: its generator is seeded before
     /// the call.
     ///

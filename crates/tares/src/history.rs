@@ -98,7 +98,7 @@ impl History {
     }
 }
 
-/// What a network said about a batch, on the host.
+/// A network's output for a batch, on the host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     /// `[m][K]`, one row after the other.

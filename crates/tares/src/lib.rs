@@ -5,11 +5,11 @@
 //! are different types. The mathematics without tensors is re-exported as [`core`]; the few of its types that every
 //! user needs also stand at the top of this crate.
 //!
-//! 1. [`loss`]: the curriculum loss and thirteen per-sample losses, for a training loop of your own.
+//! 1. [`loss`]: the curriculum loss and thirteen per-sample losses, for your own training loop.
 //! 2. [`Fit`]: data, a [`Network`], a [`Method`] and a [`Plan`] give a trained network.
 //! 3. [`evaluate`]: probabilities, answers, and out-of-sample probabilities for an audit of the labels.
 //!
-//! # The loss in a training loop of your own
+//! # The loss in your own training loop
 //! Only the two lines with `curriculum` differ from a loop with cross-entropy. `examples/own_loop.rs` is the same with
 //! data and an accuracy.
 //!

@@ -42,7 +42,7 @@ pub struct Plan {
     pub normalise: Normalise,
     /// The quirks of the original comparisons that change numbers: dropout inactive, scale of batch norm drawn from
     /// U(0, 1), the last partial batch dropped in training and in test, at most 401 batches per epoch; Co-teaching+ takes the
-    /// cross-entropy of probabilities. (Their noise is always drawn with seed 0, which is up to whoever corrupts the labels.)
+    /// cross-entropy of probabilities. (Their noise is always drawn with seed 0; the caller who corrupts the labels decides that.)
     pub quirks: bool,
 }
 

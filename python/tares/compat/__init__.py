@@ -10,8 +10,8 @@ What differs:
 
 - Where rows tie at a cut, the default filter takes those that come first; cleanlab takes whichever its sort puts first.
 - There is no multi-label form: ``multi_label=True`` is an error.
-- ``n_jobs`` is accepted and ignored: all cores are used without processes of their own.
-- Mistakes are ``ValueError`` or ``TypeError`` with what is allowed, what came and where; cleanlab often raises ``AssertionError``.
+- ``n_jobs`` is accepted and ignored: all cores are used, with threads instead of processes.
+- Errors are ``ValueError`` or ``TypeError`` and say what is allowed, what was given and where; cleanlab often raises ``AssertionError``.
 
 :func:`tares.audit` finds more of the wrong labels than these methods do (see docs/python.md): its default is another method.
 """

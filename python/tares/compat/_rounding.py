@@ -1,4 +1,4 @@
-"""Counts that stay counts: rounding that keeps the sums."""
+"""Rounding that keeps sums, so that counts stay whole numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _round_row(row: npt.NDArray[np.float64]) -> Ints:
     missing = np.round(row.sum().round() - rounded.sum().round())
     while abs(missing) > SLACK:
         step = -1 if missing < 0 else 1
-        # Ascending by what rounding took away; the last lost most.
+        # Ascending by what rounding removed; the last entry lost most.
         order = np.argsort(row - rounded)[::-step]
         rounded[order[: min(int(abs(missing)), len(row))]] += step
         missing = np.round(row.sum().round() - rounded.sum().round())

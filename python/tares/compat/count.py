@@ -1,4 +1,4 @@
-"""cleanlab.count: how many labels are wrong, and which are mistaken for which.
+"""cleanlab.count: how many labels are wrong, and which classes are mistaken for which.
 
 Matrices are cleanlab's: rows are given labels and columns true classes, except ``inverse_noise_matrix``. (``Audit.transition`` has the
 true class first.)

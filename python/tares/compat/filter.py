@@ -50,7 +50,7 @@ def find_label_issues(
         find; ``"confident_learning"``: the rows off the joint's diagonal; ``"predicted_neq_given"``: the likeliest class is another one;
         ``"low_normalized_margin"``, ``"low_self_confidence"``: the lowest scores, as many as :func:`num_label_issues` says.
     frac_noise
-        The pruning filters take this part of what they would take.
+        The pruning filters flag this fraction of the rows that they would flag.
     n_jobs
         Not used.
 
@@ -95,7 +95,7 @@ def find_label_issues(
 
 
 def _by_the_core(given: Ints, probs: Floats) -> Mask | None:
-    """The usual filter is the core's method ``confident``: one call, all cores, no copy. It wants rows that sum to 1; ``None`` if these
+    """The usual filter is the core's method ``confident``: one call, all cores, no copy. It needs rows that sum to 1; ``None`` if these
     do not."""
     if probs.dtype not in (np.float32, np.float64) or probs.shape[1] < 2:
         return None
@@ -134,7 +134,7 @@ def _counts_to_prune(
     counts = joint.T.astype(np.float64)
     right = counts.diagonal().copy()
     kept = np.maximum(right, least)
-    # What the diagonal gains, the mistakes of that label lose in equal parts.
+    # What is added to the diagonal is subtracted from the other entries of that label in equal parts.
     mistakes = np.maximum(np.count_nonzero(counts, axis=0) - 1.0, 1.0)
     counts = np.maximum(counts - (kept - right) / mistakes, 0)
     np.fill_diagonal(counts, kept)

@@ -159,8 +159,8 @@ def get_active_learning_scores_ensemble(
 def get_majority_vote_label(
     labels_multiannotator: Any, pred_probs: Any = None, verbose: bool = True
 ) -> npt.NDArray[np.int64]:
-    """The label that most gave. Of several, the one the classifier finds likelier; else the one answered most often; else the one
-    whose annotators agree most with the others; else the first.
+    """The most frequent label. Ties are broken by the classifier's probability, then by how frequent the label is overall, then by how
+    much its annotators agree with the others, then by order.
 
     Examples
     --------

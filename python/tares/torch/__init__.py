@@ -1,4 +1,4 @@
-"""Losses for PyTorch that stand wrong labels: the paper's curriculum loss as a module, its base losses, and their rivals.
+"""Losses for PyTorch that tolerate wrong labels: the paper's curriculum loss as a module, its base losses, and other robust losses.
 
 >>> import torch
 >>> from tares.torch import CurriculumLoss

@@ -30,8 +30,8 @@ class CurriculumLoss(nn.Module):
         kept = prefix of the batch by ranking loss l: keep the i-th smallest iff  L_i <= C + 1 - i     (L_i: prefix sums)
         loss = mean over kept of the training loss
 
-    The samples that are not kept get exactly zero gradient. Nothing kept gives 0 with zero gradient. Logits that are not numbers
-    give a loss that is not a number, as every loss of PyTorch does.
+    Samples that are not kept get exactly zero gradient. If nothing is kept, the loss is 0 with zero gradient. NaN logits give a NaN
+    loss, as with every loss of PyTorch.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class CurriculumLoss(nn.Module):
     rank, train : str or SampleLoss
         The loss samples are ranked by and the one that is trained, by name (``"hinge"``, ``"gce:0.7"``) or as a module.
     extra : bool
-        Keep one sample more where ``L_T <= C - T`` (the T+1 rule).
+        Keep one more sample if ``L_T <= C - T`` (the T+1 rule).
     balanced : bool
         One selection per class (of the given labels), so that no class is left out.
     burn_in : int
@@ -184,7 +184,7 @@ class CurriculumLoss(nn.Module):
     def forward_tensors(self, logits: Tensor, targets: Tensor) -> Tensor:
         """:meth:`forward` in tensor operations alone: on every device, compiled, differentiable twice.
 
-        On the CPU :meth:`forward` calls the compiled core instead, which is quicker.
+        On the CPU, :meth:`forward` calls the compiled core instead, which is faster.
         """
         check_batch(logits, targets)
         logits = at_least_single(logits)
@@ -197,7 +197,7 @@ class CurriculumLoss(nn.Module):
             rival = rivals(fixed, targets)
             seen = self._see(fixed, targets, rival)
             mask = self._mask(seen, self._extra)
-            mask = mask | seen.losses.isnan().any()  # hand on what is not a number
+            mask = mask | seen.losses.isnan().any()  # so that NaN is passed on
             kept = mask.sum()
         self._seen = seen
         mask = mask[seen.begin : seen.begin + samples]
@@ -246,7 +246,7 @@ class CurriculumLoss(nn.Module):
     def kept(self) -> Kept:
         """What was kept of the last batch. Computed when asked for."""
         if self._seen is None:
-            raise RuntimeError("nothing was kept yet: kept speaks of the last batch that the loss was called with")
+            raise RuntimeError("nothing was kept yet: kept describes the last batch that the loss was called with")
         if isinstance(self._seen, HostStep):
             return self._kept_by_core(self._seen)
         return self._kept(self._seen.unpacked() if isinstance(self._seen, Packed) else self._seen)
@@ -291,7 +291,7 @@ class CurriculumLoss(nn.Module):
         )
 
     def _teaches(self, margins: Tensor) -> Tensor:
-        """Whether the base loss trained has a gradient at these margins; other losses are taken to have one everywhere."""
+        """Whether the training loss has a gradient at these margins; losses that are not base losses are assumed to have one everywhere."""
         loss = self._training
         if isinstance(loss, WeightedHingeLoss):
             return margins < 1
@@ -302,7 +302,7 @@ class CurriculumLoss(nn.Module):
             (slope,) = torch.autograd.grad(loss.of_margin(at).sum(), at)
         return slope != 0
 
-    # ---- manners of a module
+    # ---- pickling, copying and printing
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_seen": None}  # the last batch is not part of the loss
@@ -319,20 +319,20 @@ class CurriculumLoss(nn.Module):
 
 @dataclass(frozen=True)
 class Seen:
-    """What a selection is made from; with ``scope="global"`` the samples of all processes."""
+    """The inputs of a selection; with ``scope="global"`` of all processes."""
 
     margins: Tensor
     losses: Tensor
     labels: Tensor
     classes: int
-    begin: int  #: where this process's samples begin
-    samples: int  #: how many they are
+    begin: int  #: position of this process's first sample
+    samples: int  #: number of this process's samples
     selects: bool
 
 
 @dataclass(frozen=True)
 class Packed:
-    """The same as a compiled graph hands it out: one tensor ``[2, m]`` of margins and losses, as every output of a graph takes time."""
+    """The same as a compiled graph returns it: one tensor ``[2, m]`` of margins and losses, because every output of a graph takes time."""
 
     samples: Tensor
     labels: Tensor

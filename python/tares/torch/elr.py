@@ -1,4 +1,4 @@
-"""ELR, early-learning regularisation (Liu et al., 2020): early answers are kept in mind against the labels."""
+"""ELR, early-learning regularisation (Liu et al., 2020): the network is held to its early predictions, against the labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EDGE = 1e-4
 class EarlyLearningRegulariser(nn.Module):
     """``lambda * mean log(1 - <t_i, p>)`` with ``t_i <- beta t_i + (1 - beta) p``: add it to the cross-entropy of the batch.
 
-    ``t_i`` is the running target of sample i, a buffer: it moves with ``.to(device)`` and stands in ``state_dict``. No gradient flows
+    ``t_i`` is the running target of sample i, a buffer: it moves with ``.to(device)`` and is part of ``state_dict``. No gradient flows
     through it. In ``eval()`` the targets stay as they are.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The loss of the method ``tares``: cross-entropy against what a memory of the network's own answers says about the labels."""
+"""The loss of the method ``tares``: cross-entropy against labels that are corrected by a memory of the network's own predictions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ LEAST = 1e-4
 
 
 class MemoryLoss(nn.Module):
-    """``mean_i -sum_c q_i(c) log p_i(c)`` with ``q_i(c) ~ t_i(c)^sharpness T[c][y_i]``: labels are believed as far as remembered answers allow.
+    """``mean_i -sum_c q_i(c) log p_i(c)`` with ``q_i(c) ~ t_i(c)^sharpness T[c][y_i]``: labels are corrected by remembered predictions.
 
     ``t_i`` is the moving average of the network's answers to row i. ``T[c][y]`` is the share of label y among the rows that the memory is
-    surest are c, counted by :meth:`set_epoch`. Nothing has to be told about the noise: with right labels this is plain cross-entropy, and rows
-    whose label is given up are taught the remembered answer. Memory and ``T`` are buffers: they move with ``.to(device)`` and stand in
-    ``state_dict``. In ``eval()`` the memory stays as it is.
+    surest are c, counted by :meth:`set_epoch`. The noise rate need not be known: with right labels this is plain cross-entropy, and rows
+    whose label is rejected are trained on the remembered answer. Memory and ``T`` are buffers: they move with ``.to(device)`` and are part
+    of ``state_dict``. In ``eval()`` the memory is not changed.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ class MemoryLoss(nn.Module):
     sharpness : float
         How much a remembered answer counts against a label in the end, at least 1.
     surest : float
-        The part of each class's rows, surest first, on which mistakes are counted, in (0, 1].
+        The fraction of each class's rows, surest first, on which mistakes are counted, in (0, 1].
     burn_in : float
-        The part of the epochs in which all labels are believed, at least one epoch.
+        The fraction of the epochs in which all labels are believed, at least one epoch.
     sharp_from : float
-        The part of the epochs after which the sharpness, 1 after the burn-in, is reached.
+        The fraction of the epochs after which the full sharpness is reached; it rises from 1 at the end of the burn-in.
 
     Examples
     --------

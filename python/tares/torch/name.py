@@ -76,7 +76,7 @@ def number(text: str, whole: str) -> float:
 
 
 def unknown(what: str, name: str, known: list[str]) -> str:
-    """The message about a name that nobody knows."""
+    """The message about an unknown name."""
     near = difflib.get_close_matches(name, known, 1)
     return f"unknown {what} '{name}': " + (f"did you mean {near[0]}?" if near else f"one of {', '.join(known)}")
 

@@ -1,6 +1,6 @@
 """The curriculum loss on the CPU through the compiled core: one call per batch instead of some twenty tensor operations.
 
-Called directly, or, under ``torch.compile``, as the operation ``tares::curriculum``, which a compiled graph holds as a whole.
+Called directly, or, under ``torch.compile``, as the operation ``tares::curriculum``, which is one node of the compiled graph.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Recipe(NamedTuple):
-    """What a loss of the core is made from."""
+    """The parameters of a loss of the core."""
 
     kind: str
     number: float
@@ -67,17 +67,17 @@ _transformed = torch._C._are_functorch_transforms_active
 
 
 def step(host: HostLoss, logits: Tensor, targets: Tensor, selects: bool) -> tuple[HostStep, Tensor]:
-    """What the core says about a batch, and the slopes of the loss."""
+    """The core's result for a batch, and the derivatives of the loss."""
     try:
         found, slopes = host.step(logits.numpy(), targets.numpy(), selects)
     except (TypeError, ValueError):
-        check_batch(logits, targets)  # says it in the words of tensors, if that is what is wrong
+        check_batch(logits, targets)  # its error names tensors, if shapes or types are wrong
         found, slopes = host.step(logits.contiguous().numpy(), targets.contiguous().numpy(), selects)
     return found, torch.from_numpy(slopes)
 
 
 class CoreLoss(torch.autograd.Function):
-    """The value that the core computed, with the slopes that it computed beside it as the derivative."""
+    """The value that the core computed, with the derivatives that it computed with it."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, slopes: Tensor, value: float, again: tuple[CurriculumLoss, Tensor]) -> Tensor:

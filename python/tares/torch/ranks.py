@@ -1,4 +1,4 @@
-"""Batches of all processes of a distributed run as one: what a selection needs of them, gathered in one small message."""
+"""The batches of all processes of a distributed run as one: what a selection needs, gathered in one small message."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def world() -> int:
 def gather(columns: list[Tensor]) -> tuple[list[Tensor], int]:
     """Columns ``[m]`` of this process -> columns ``[world * m]`` of all, rank after rank; and where this process's part begins.
 
-    One message of ``8 m`` bytes per column and process. Every process must bring the same number of samples, as
-    ``DistributedSampler`` sees to.
+    One message of ``8 m`` bytes per column and process. Every process must have the same number of samples, which
+    ``DistributedSampler`` ensures.
     """
     mine = torch.stack(columns)  # [columns, m]
     samples = mine.shape[1]

@@ -1,4 +1,4 @@
-"""What a network said about every training row over the epochs: a wrong label keeps a low margin, because the other rows of the true
+"""Records a network's margins for every training row over the epochs: a wrong label keeps a low margin, because the other rows of the true
 class pull the network away from it (the area under the margin, Pleiss et al. 2020)."""
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from .sample_loss import at_least_single, check_batch
 
 
 class Recorder(nn.Module):
-    """Collects margins and times kept per training row, on the device of the logits; nothing is read back before you ask.
+    """Collects margins and times kept per training row, on the device of the logits; nothing is read back to the host before you ask.
 
-    Its records are buffers: they move with ``.to(device)`` and stand in ``state_dict``, so a resumed run goes on counting.
+    Its records are buffers: they move with ``.to(device)`` and are part of ``state_dict``, so a resumed run continues to count.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Recorder(nn.Module):
         return self.margin_sum / self.times_seen
 
     def audit(self, labels: Any) -> HistoryAudit:
-        """Which of these labels, in the order of the training set, are wrong by what was recorded.
+        """Finds the wrong labels by what was recorded; ``labels`` are in the order of the training set.
 
         Parameters
         ----------
@@ -106,7 +106,7 @@ class Recorder(nn.Module):
 
 
 class HistoryAudit:
-    """What the margins of a training history say about the labels, as ``tares audit`` of a finished run. Rows never seen are left out."""
+    """Wrong labels by the margins of a training history, as in ``tares audit`` of a finished run. Rows never seen are left out."""
 
     def __init__(
         self,
@@ -127,12 +127,12 @@ class HistoryAudit:
 
     @property
     def noise_rate_interval(self) -> tuple[float, float]:
-        """Where the share most likely lies."""
+        """The interval in which the share most likely lies."""
         return self._interval
 
     @cached_property
     def suspects(self) -> Table:
-        """The labels that are probably wrong, worst first: the network learnt them late or never, and answers something else.
+        """The labels that are probably wrong, worst first: the network learnt them late or never, and predicts another class.
 
         Columns: ``row``, ``given``, ``suggested`` (the network's last answer), ``score`` (0 is certainly wrong), ``mean_margin``,
         ``times_kept``, ``times_seen``.

@@ -1,4 +1,4 @@
-"""What all losses here share: logits ``[batch, K]`` and targets ``[batch]`` in, one number per sample inside, a reduction."""
+"""The base class of all losses here: logits ``[batch, K]`` and targets ``[batch]`` in, one number per sample, then a reduction."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ REDUCTIONS = ("mean", "sum", "none")
 
 
 class SampleLoss(nn.Module):
-    """A loss per sample. A loss of your own derives from this and implements :meth:`per_sample`.
+    """A loss per sample. Your own loss derives from this and implements :meth:`per_sample`.
 
     Parameters
     ----------
@@ -76,10 +76,10 @@ def at_least_single(logits: Tensor) -> Tensor:
 
 
 def widest(values: Tensor) -> Tensor:
-    """In 64 bits, as the core computes; Apple's graphics processors have no more than 32."""
+    """In 64 bits, as the core computes; Apple's GPUs have only 32."""
     return values.float() if values.device.type == "mps" else values.double()
 
 
 def written(number: float) -> str:
-    """A number as names hold it: all its digits, ``2`` rather than ``2.0``."""
+    """A number as it is written in names: all its digits, ``2`` rather than ``2.0``."""
     return repr(float(number)).removesuffix(".0")

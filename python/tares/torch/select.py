@@ -77,12 +77,12 @@ def select_by_class(losses: Tensor, groups: Groups, extra: bool) -> Tensor:
 def sums_to(ordered: Tensor, samples: int, extra: bool) -> Tensor:
     """``L_i``, or ``L_{i-1}`` with the extra sample.
 
-    A loss above 2 m + 1 never fits, however much above: cut there, no infinity enters the sums.
+    A loss above 2 m + 1 is never kept, so losses are cut off there; this keeps infinities out of the sums.
     """
     ordered = ordered.clamp(max=2.0 * samples + 2)
     return (F.pad(ordered[:-1], (1, 0)) if extra else ordered).cumsum(0)
 
 
 def fits(sums: Tensor, room: Tensor, ordered: Tensor) -> Tensor:
-    """Whether a sample is kept; one with an infinite loss or none (NaN) never is."""
+    """Whether a sample is kept; one with an infinite or NaN loss never is."""
     return (sums <= room) & (ordered < torch.inf)

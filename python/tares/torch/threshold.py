@@ -1,4 +1,4 @@
-"""Where Algorithm 1's threshold C comes from: E, Q, NPCL fixed or adaptive, or a prior of your own."""
+"""Where Algorithm 1's threshold C comes from: E, Q, NPCL fixed or adaptive, or your own function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor
 from .name import number, unknown
 from .sample_loss import written
 
-#: A prior of your own: from the number of samples m and of misclassified ones e (tensors of one element, or of one per class) to C.
+#: Your own threshold: from the number of samples m and of misclassified ones e (tensors of one element, or of one per class) to C.
 Prior = Callable[[Tensor, Tensor], Tensor]
 
 KINDS = ("e", "q", "npcl-fixed", "npcl", "custom")
@@ -36,7 +36,7 @@ class Threshold:
 
     @staticmethod
     def read(threshold: str | float | Prior, rate: float | None) -> Threshold:
-        """From what :class:`CurriculumLoss` was given."""
+        """The threshold of :class:`CurriculumLoss`'s arguments."""
         if callable(threshold):
             return Threshold("custom", prior=threshold)._without(rate)
         if isinstance(threshold, (int, float)) and not isinstance(threshold, bool):
@@ -67,7 +67,7 @@ class Threshold:
         return self
 
     def check(self) -> Threshold:
-        """Itself, or an error about its number."""
+        """Checks its number and returns itself."""
         value = math.nan if self.value is None else self.value
         if self.has_rate and not 0 <= value <= 1:
             raise ValueError(f"noise rate must be in [0, 1], got {written(value)}")

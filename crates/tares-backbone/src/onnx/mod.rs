@@ -1,4 +1,4 @@
-//! An ONNX file → [`Graph`]: nodes, constants, inputs and outputs. Only what pictures need is read; nothing is trusted.
+//! An ONNX file → [`Graph`]: nodes, constants, inputs and outputs. Only what networks for pictures need is read; nothing is trusted.
 
 mod constant;
 mod wire;
@@ -17,14 +17,14 @@ const MOST_BYTES: u64 = 1 << 33;
 pub(crate) struct Graph {
     pub nodes: Vec<Node>,
     pub constants: HashMap<String, Arc<Tensor>>,
-    /// What must be given, without constants that are listed as inputs too.
+    /// The inputs, without constants that are also listed as inputs.
     pub inputs: Vec<ValueInfo>,
     pub outputs: Vec<String>,
     /// Notes that the exporter left.
     pub metadata: HashMap<String, String>,
 }
 
-/// An input: its name, what it holds (ONNX's number of the type) and its shape.
+/// An input: its name, its type (ONNX's number) and its shape.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ValueInfo {
     pub name: String,
@@ -273,7 +273,7 @@ impl Attribute {
                 _ => {}
             }
         }
-        // The file says what it holds where a value of 0 or an empty list is not written at all.
+        // The type field is needed because a value of 0 or an empty list is not written at all.
         let value = match (value, kind) {
             (_, 6) => Some(Self::Floats(floats)),
             (_, 7) => Some(Self::Integers(integers)),

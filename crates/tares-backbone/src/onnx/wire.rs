@@ -20,8 +20,8 @@ pub(crate) enum Wire<'a> {
     Eight([u8; 8]),
 }
 
-/// What is said of bytes that are no message.
-pub(crate) const BROKEN: &str = "is no ONNX file, or is cut off";
+/// The error for bytes that are not a message.
+pub(crate) const BROKEN: &str = "is not an ONNX file, or is cut off";
 
 /// All fields of a message, in order.
 pub(crate) fn fields(mut bytes: &[u8]) -> Result<Vec<Field<'_>>, String> {

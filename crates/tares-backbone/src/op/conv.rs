@@ -78,7 +78,7 @@ impl Work for Depthwise<'_> {
                 let Some(line) = self.window.line(self.pixels, row * strides.0 + ky * dilations.0) else { continue };
                 for kx in 0..filter.1 {
                     let weight = self.weights[ky * filter.1 + kx];
-                    // Output x reads input x · stride + shift, where that is inside the line.
+                    // Output x reads input x · stride + shift, if that is inside the line.
                     let (from, to) = self.window.inside(kx);
                     let start = (from * strides.1 + kx * dilations.1).saturating_sub(self.window.pads.1);
                     let out = &mut out[from..to];

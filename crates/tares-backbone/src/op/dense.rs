@@ -6,10 +6,10 @@ use super::{Inputs, OpResult, one};
 use crate::onnx::Node;
 use crate::tensor::{Tensor, elements};
 
-/// Matrices of the last two axes; the axes before them are repeated as numbers are.
+/// Multiplies matrices of the last two axes; the axes before them are broadcast.
 pub(super) fn matmul(inputs: &Inputs<'_>) -> OpResult {
     let (a, b) = (inputs.tensor(0)?, inputs.tensor(1)?);
-    // A list is a row on the left and a column on the right.
+    // A vector is a row on the left and a column on the right.
     let (mut left, mut right) = (a.shape.clone(), b.shape.clone());
     if left.len() == 1 {
         left.insert(0, 1);
@@ -55,7 +55,7 @@ fn multiply((m, n, k): (usize, usize, usize), a: &[f32], b: &[f32], out: &mut [f
     product((m, n, k), |row| &a[row * k..][..k], columns, out);
 }
 
-/// α·A·B + β·C, either matrix maybe transposed.
+/// α·A·B + β·C, either matrix possibly transposed.
 pub(super) fn gemm(node: &Node, inputs: &Inputs<'_>) -> OpResult {
     let matrix = |at: usize, transpose: &str| -> Result<(usize, usize, Vec<f32>), String> {
         let tensor = inputs.tensor(at)?;

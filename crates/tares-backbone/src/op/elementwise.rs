@@ -2,7 +2,7 @@
 
 use super::{Inputs, OpResult, one};
 use crate::onnx::Node;
-use crate::tensor::{Tensor, Values, elements, strides};
+use crate::tensor::{Tensor, Values, elements, strided, strides};
 
 /// One number at a time.
 pub(super) fn unary(node: &Node, inputs: &Inputs<'_>) -> OpResult {
@@ -42,7 +42,7 @@ fn gelu_by_tanh(x: f32) -> f32 {
     0.5 * x * (1.0 + (0.797_884_6 * (x + 0.044_715 * x * x * x)).tanh())
 }
 
-/// The error function: Abramowitz and Stegun 7.1.26 in 64 bits has an error of 1.5e-7, as small as 32 bits can say.
+/// The error function: Abramowitz and Stegun 7.1.26 in 64 bits has an error of 1.5e-7, near the precision of 32 bits.
 fn erf(x: f32) -> f32 {
     let size = f64::from(x.abs());
     let t = 1.0 / (1.0 + 0.327_591_1 * size);
@@ -65,7 +65,7 @@ pub(super) fn clip(node: &Node, inputs: &Inputs<'_>) -> OpResult {
     one(Tensor::floats(input.shape.clone(), values))
 }
 
-/// Two numbers at a time; sizes of 1 are repeated.
+/// Two numbers at a time; sizes of 1 are broadcast.
 pub(super) fn binary(node: &Node, inputs: &Inputs<'_>) -> OpResult {
     let (a, b) = (inputs.tensor(0)?, inputs.tensor(1)?);
     if let (Values::Integers(left), Values::Integers(right)) = (&a.values, &b.values) {
@@ -99,7 +99,7 @@ pub(super) fn binary(node: &Node, inputs: &Inputs<'_>) -> OpResult {
         other => return Err(format!("is not run on floats: {other}")),
     };
     let (shape, values) = match node.op.as_str() {
-        // The compiler sees through a closure, not through a pointer.
+        // The compiler inlines a closure, but not a function pointer.
         "Add" => paired(a, b, &left, &right, |a, b| a + b)?,
         "Mul" => paired(a, b, &left, &right, |a, b| a * b)?,
         _ => paired(a, b, &left, &right, of)?,
@@ -152,7 +152,7 @@ fn paired<T: Copy, U>(
     if right.len() == 1 && a.shape == shape {
         return Ok((shape, left.iter().map(|&a| of(a, right[0])).collect()));
     }
-    // One number per plane, as squeeze-and-excitation has it: no position is computed for each element.
+    // One number per plane, as in squeeze-and-excitation: faster, because no position is computed per element.
     if a.shape == shape && b.shape.len() == shape.len() {
         let split = b.shape.iter().rposition(|&size| size != 1).map_or(0, |axis| axis + 1);
         if b.shape[..split] == shape[..split] {
@@ -168,7 +168,7 @@ fn paired<T: Copy, U>(
     Ok((shape.clone(), values.collect()))
 }
 
-/// The shape two shapes are repeated to.
+/// The shape that two shapes are broadcast to.
 pub(super) fn common_shape(a: &[usize], b: &[usize]) -> Result<Vec<usize>, String> {
     let rank = a.len().max(b.len());
     let size = |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |axis| shape[axis]);
@@ -182,28 +182,14 @@ pub(super) fn common_shape(a: &[usize], b: &[usize]) -> Result<Vec<usize>, Strin
     Ok(shape)
 }
 
-/// For every element of `shape`, where it is in a tensor of shape `own` that is repeated to it.
+/// For every element of `shape`, its position in a tensor of shape `own` that is broadcast to it.
 pub(super) fn repeated<'a>(own: &[usize], shape: &'a [usize]) -> impl Iterator<Item = usize> + use<'a> {
     let missing = shape.len() - own.len();
     let own_strides = strides(own);
     let steps: Vec<usize> = (0..shape.len())
         .map(|axis| if axis < missing || own[axis - missing] == 1 { 0 } else { own_strides[axis - missing] })
         .collect();
-    let mut place = vec![0usize; shape.len()];
-    let mut at = 0;
-    (0..shape.iter().product()).map(move |_| {
-        let now = at;
-        for axis in (0..shape.len()).rev() {
-            place[axis] += 1;
-            at += steps[axis];
-            if place[axis] < shape[axis] {
-                break;
-            }
-            at -= steps[axis] * shape[axis];
-            place[axis] = 0;
-        }
-        now
-    })
+    strided(shape, steps, 0)
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub(super) fn layer_norm(node: &Node, inputs: &Inputs<'_>) -> OpResult {
     one(Tensor::floats(input.shape.clone(), values))
 }
 
-/// Softmax along an axis; old files mean this axis and all behind it.
+/// Softmax along an axis; in old files along this axis and all after it.
 pub(super) fn softmax(node: &Node, inputs: &Inputs<'_>) -> OpResult {
     let input = inputs.tensor(0)?;
     let old = node.opset < 13;

@@ -1,4 +1,4 @@
-//! Pools over windows, and over everything.
+//! Pooling over windows, and over whole planes.
 
 use super::window::{Window, plane_size};
 use super::{Inputs, OpResult, one};

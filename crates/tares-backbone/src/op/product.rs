@@ -1,5 +1,5 @@
 //! The matrix product behind convolutions and dense layers, on one thread: C = A·B, summed over k in ascending order, so a
-//! picture gets the same bits whatever is computed beside it.
+//! picture gets the same bits whatever else is computed.
 //!
 //! A comes in panels of six rows, B in panels of sixteen columns; six by sixteen sums stay in registers.
 
@@ -38,7 +38,7 @@ pub(crate) fn product<'a>(
     }
 }
 
-/// Panels of six rows, k by k; rows that are not there are 0.
+/// Panels of six rows, k by k; missing rows are 0.
 fn pack_rows<'a>(m: usize, k: usize, row: impl Fn(usize) -> &'a [f32]) -> Vec<f32> {
     let mut packed = vec![0f32; m.div_ceil(ROWS) * ROWS * k];
     for r in 0..m {
@@ -81,7 +81,7 @@ impl Work for Block<'_> {
     }
 }
 
-/// Six rows of sums in variables of their own: the compiler keeps them in registers, which it does not do with one array of all.
+/// Six rows of sums as separate variables, which the compiler keeps in registers, unlike one array.
 #[inline(always)]
 fn tile(a: &[f32], b: &[f32]) -> [[f32; COLUMNS]; ROWS] {
     let [mut s0, mut s1, mut s2, mut s3, mut s4, mut s5] = [[0f32; COLUMNS]; ROWS];

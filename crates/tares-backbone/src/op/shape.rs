@@ -1,9 +1,9 @@
-//! Operators that move elements or speak of shapes: nothing is computed with the numbers.
+//! Operators that move elements or compute shapes; they do no arithmetic on the elements.
 
 use super::elementwise::{common_shape, repeated};
 use super::{Inputs, OpResult, one};
 use crate::onnx::Node;
-use crate::tensor::{Tensor, Values, axis_of, elements, strides};
+use crate::tensor::{Tensor, Values, axis_of, elements, strided, strides};
 
 /// Integers from an input or (old files) from an attribute.
 fn list(node: &Node, inputs: &Inputs<'_>, at: usize, name: &str) -> Result<Option<Vec<i64>>, String> {
@@ -14,7 +14,7 @@ fn list(node: &Node, inputs: &Inputs<'_>, at: usize, name: &str) -> Result<Optio
 }
 
 fn size(value: i64) -> Result<usize, String> {
-    usize::try_from(value).map_err(|_| format!("a size of {value} is none"))
+    usize::try_from(value).map_err(|_| format!("a size of {value} is not allowed"))
 }
 
 pub(super) fn reshape(node: &Node, inputs: &Inputs<'_>) -> OpResult {
@@ -88,27 +88,7 @@ pub(super) fn transpose(node: &Node, inputs: &Inputs<'_>) -> OpResult {
     let from = strides(&input.shape);
     let shape: Vec<usize> = order.iter().map(|&axis| input.shape[axis]).collect();
     let steps: Vec<usize> = order.iter().map(|&axis| from[axis]).collect();
-    let positions = walk(&shape, &steps, 0);
-    one(input.picked(shape.clone(), positions))
-}
-
-/// The positions of all elements of a shape whose neighbours are `steps` apart.
-fn walk<'a>(shape: &'a [usize], steps: &'a [usize], start: usize) -> impl Iterator<Item = usize> + 'a {
-    let mut place = vec![0usize; shape.len()];
-    let mut at = start;
-    (0..shape.iter().product()).map(move |_| {
-        let now = at;
-        for axis in (0..shape.len()).rev() {
-            place[axis] += 1;
-            at += steps[axis];
-            if place[axis] < shape[axis] {
-                break;
-            }
-            at -= steps[axis] * shape[axis];
-            place[axis] = 0;
-        }
-        now
-    })
+    one(input.picked(shape.clone(), strided(&shape, steps, 0)))
 }
 
 pub(super) fn concat(node: &Node, inputs: &Inputs<'_>) -> OpResult {
@@ -164,7 +144,7 @@ pub(super) fn split(node: &Node, inputs: &Inputs<'_>) -> OpResult {
     let parts = sizes.iter().map(|&part| {
         let mut shape = input.shape.clone();
         shape[axis] = part;
-        let piece = input.picked(shape.clone(), walk(&shape, &from, start * from[axis]));
+        let piece = input.picked(shape.clone(), strided(&shape, from.clone(), start * from[axis]));
         start += part;
         piece
     });

@@ -1,4 +1,4 @@
-//! [`Window`]: how a filter or a pool walks over a plane.
+//! [`Window`]: how a filter or a pool moves over a plane.
 
 use crate::onnx::Node;
 use crate::tensor::elements;
@@ -59,7 +59,7 @@ impl Window {
                 )
             })?;
             let steps = if ceil { room.div_ceil(stride) } else { room / stride };
-            // A window that would begin behind the padded plane is none.
+            // A window that would begin beyond the padded plane does not count.
             let beyond = ceil && steps * stride >= size + pads[axis];
             Ok(steps + 1 - usize::from(beyond))
         };
@@ -89,7 +89,7 @@ impl Window {
         (from.min(to), to)
     }
 
-    /// What the filter's place (ky, kx) sees of a plane at the outputs from `first` on; 0 outside.
+    /// The inputs that the filter's weight (ky, kx) reads for the outputs from `first` on; 0 outside the plane.
     pub fn patch(&self, plane: &[f32], (ky, kx): (usize, usize), first: usize, into: &mut [f32]) {
         let (mut done, columns) = (0, self.out.1);
         while done < into.len() {
@@ -114,7 +114,7 @@ impl Window {
     }
 }
 
-/// Rows times columns, refused if no picture has so many.
+/// Rows times columns, refused if that is too many for any picture.
 pub(super) fn plane_size(rows: usize, columns: usize) -> Result<usize, String> {
     match elements(&[rows, columns])? {
         0 => Err("nothing is left of the picture: it is too small".into()),

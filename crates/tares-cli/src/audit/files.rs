@@ -231,7 +231,7 @@ pub fn write_labels(
     Ok("labels-suggested.csv")
 }
 
-/// Writes `labels-missing.csv`: what the rows without a label should be called. Without answers there is no such file.
+/// Writes `labels-missing.csv`: suggested labels for the rows without one. Nothing is written if there are none.
 ///
 /// # Errors
 /// The file cannot be written.

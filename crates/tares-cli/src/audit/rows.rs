@@ -18,7 +18,7 @@ use tares_data::Reading;
 pub struct AuditRows {
     /// The rows that were judged, and how they were read.
     pub data: Option<(Dataset, Reading)>,
-    /// The rows as people look at them, where `data` holds features.
+    /// The rows to show to people, where `data` holds features in their place.
     pub shown: Option<Dataset>,
     /// The label of every row.
     pub given: Vec<Label>,
@@ -36,7 +36,7 @@ pub struct AuditRows {
     pub notes: Vec<String>,
     /// Rows without a label.
     pub unlabelled: Option<Dataset>,
-    /// What their labels should be, with its probability, where somebody could say it.
+    /// Suggested labels for these rows, with their probabilities; empty if no judge can predict them.
     pub missing: Vec<(Label, f64)>,
 }
 
@@ -52,8 +52,8 @@ impl AuditRows {
         }
     }
 
-    /// Writes everything that an audit found into a directory: lists, summary, the page with the first `gallery` suspects. Returns the name
-    /// of the file of labels.
+    /// Writes everything that an audit found into a directory: lists, summary, the page with the first `gallery` suspects.
+    /// Returns the name of the file of labels.
     ///
     /// # Errors
     /// A file that cannot be written.
@@ -79,7 +79,7 @@ impl AuditRows {
         labels
     }
 
-    /// The first suspects. Without the truth: who reviews a label should not see it.
+    /// The cards of the first suspects, without the truth: reviewers should not see it.
     fn cards(&self, suspects: &[Suspect], most: usize) -> Outcome<Vec<Card>> {
         let (names, reading) = (self.names(self.classes.len()), self.data.as_ref().map(|(_, reading)| reading));
         let card = |suspect: &Suspect| Card::of(suspect, names, None, reading);

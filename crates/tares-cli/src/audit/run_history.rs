@@ -1,5 +1,5 @@
-//! Finds wrong labels by the training history of a finished run: a wrong label has low margins. A method that says what it believes
-//! about every label (`tares`) is taken at its word.
+//! Finds wrong labels by the training history of a finished run: a wrong label has low margins. For a method that estimates
+//! the true classes itself (`tares`), its own estimates are used.
 
 use crate::audit::files::{AuditSummary, ClassSummary, TransitionRecord};
 use crate::command::source;
@@ -32,7 +32,7 @@ pub struct RunHistory {
     margins: Vec<f64>,
     kept: Vec<f64>,
     seen: Vec<f64>,
-    /// The method's own belief that each label is right, if it has one.
+    /// The method's own probability that each label is right, if it estimates one.
     belief: Option<Vec<f64>>,
 }
 

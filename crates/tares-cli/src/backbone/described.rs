@@ -15,13 +15,13 @@ use tares_data::Picture;
 use tares_data::npy::Stored;
 use tares_data::{Describer, LoadOptions, Loaded, NewRows, Reading, SharedDescriber};
 
-/// The backbone of a model: where it was, how it was shown pictures, and the digest of both.
+/// The backbone of a model: its file, how pictures are prepared for it, and the digest of both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BackboneRecord {
-    /// Its file and what was said about it.
+    /// Its file and options.
     pub given: FeatureSource,
-    /// The digest of network and preparation; features of another one would mean nothing to the model.
+    /// The digest of network and preparation. The model can only read features of this backbone.
     pub digest: String,
 }
 
@@ -36,7 +36,7 @@ impl Backbone {
         if path.extension().is_some_and(|end| end == "safetensors") {
             if let Some(name) = given.typed().get(1) {
                 return Err(Failure::new(format!(
-                    "{name} has no effect on a network of tares, which knows its pictures"
+                    "{name} has no effect on a network that tares trained: it prepares pictures as in training"
                 ))
                 .way_out("leave it out"));
             }
@@ -79,18 +79,18 @@ impl PictureNetwork for Backbone {
     }
 }
 
-/// Opens a backbone with its cache and says what it sees.
+/// Opens a backbone with its cache, and prints how it reads pictures.
 fn open(path: &Path, given: &FeatureSource, screen: &Screen) -> Outcome<Arc<Remembered<Backbone>>> {
     let network = Backbone::open(path, given)?;
     network.notes().iter().for_each(|note| screen.note(plain(note)));
     let folder = tares_data::cache_dir().map(|folder| folder.join("features"));
     let cache = folder.map(|folder| FeatureCache::open(&folder, network.name(), network.width()));
-    // From here on Ctrl-C leaves the features so far.
+    // From here on, Ctrl-C stores the features computed so far.
     interrupt::watch();
     Ok(Arc::new(Remembered::new(network, cache, interrupt::asked)))
 }
 
-/// Reads data for training or an audit, with features in the rows' place if some were named.
+/// Reads data for training or an audit. If a backbone or a file of features is given, features replace the rows.
 ///
 /// # Errors
 /// Data, backbone or features that cannot be read or don't fit each other; Ctrl-C.
@@ -118,7 +118,7 @@ pub fn load_described(
     }
     let (computed, all) = (describer.computed(), loaded.train.stored_rows());
     screen.note(format!(
-        "{computed} pictures went through the backbone, the features of {} were known",
+        "{computed} pictures went through the backbone, the features of {} were stored already",
         all.saturating_sub(computed)
     ));
     let given =
@@ -126,7 +126,7 @@ pub fn load_described(
     Ok((loaded, Some(BackboneRecord { given, digest: Describer::name(describer.as_ref()).to_owned() })))
 }
 
-/// Keeps the features that were computed, also when something failed; Ctrl-C is told from other failures.
+/// Stores the computed features, even after a failure. Ctrl-C has an error of its own.
 fn kept<T>(outcome: Outcome<T>, describer: &Remembered<Backbone>) -> Outcome<T> {
     let written = describer.keep();
     match outcome {
@@ -203,19 +203,19 @@ pub fn load_new(
     }
 }
 
-/// Says in one sentence what a backbone would do for photos that a network learns from scratch.
+/// Suggests a backbone for photos that a network would otherwise learn from scratch.
 pub fn say_backbone(loaded: &Loaded, screen: &Screen) {
     const FEW: usize = 50_000;
     let colour = matches!(loaded.train.shape(), Shape::Image { channels: 3, .. });
     if colour && loaded.train.len() < FEW {
         screen.note(
-            "photos are learnt from scratch, which finds far less in a few thousand of them than a pretrained network's features: \
+            "photos are learnt from scratch; with only a few thousand of them, features of a pretrained network work far better: \
              --backbone model.onnx",
         );
     }
 }
 
-/// Rows of features from an NPY file, and how many each has.
+/// Reads features from an NPY file; also returns their number per row.
 fn read_features(path: &Path) -> Outcome<(Vec<f32>, usize)> {
     let stored = Stored::open(path)?;
     if stored.header().shape.len() != 2 || !stored.header().kind.is_number() || stored.columns() == 0 {

@@ -1,4 +1,4 @@
-//! Features in the place of pictures: what was typed ([`options`]), an own network as a backbone ([`own`]), and data read
+//! Features instead of pictures: what was typed ([`options`]), a network of `tares train` as a backbone ([`own`]), and data read
 //! through either ([`described`]).
 
 pub mod described;

@@ -1,16 +1,16 @@
-//! [`FeatureSource`]: which network's features stand for the rows, as it is typed and as spec files and models say it.
+//! [`FeatureSource`]: which features replace the rows: as options, in spec files and in models.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use tares_backbone::BackboneOptions;
 
-/// Which features stand for the rows; none if everything is absent.
+/// Which features replace the rows. If no field is set, the rows are used as they are.
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
 #[command(next_help_heading = "Features")]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct FeatureSource {
-    /// A network that turns pictures into features, which are judged and learnt in their place: .onnx, or the model.safetensors
+    /// A network that turns pictures into features, which then replace the pictures: .onnx, or the model.safetensors
     /// of a run on pictures
     #[arg(long, value_name = "FILE", conflicts_with = "features")]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,12 +27,11 @@ pub struct FeatureSource {
     #[arg(long, value_name = "R,G,B", value_parser = three, requires = "backbone")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backbone_std: Option<Three>,
-    /// The value of the backbone that is taken, by its name in the ONNX file [default: what its last dense layer reads]
+    /// The value in the backbone that is used as features, by its name in the ONNX file [default: the input of the last dense layer]
     #[arg(long, value_name = "NAME", requires = "backbone")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backbone_layer: Option<String>,
-    /// Features of the rows that were made elsewhere, rows x features in .npy, in the order of the rows: judged and learnt in
-    /// their place
+    /// Features that another program computed, rows x features in .npy, in the order of the rows; they replace the rows
     #[arg(long, value_name = "FILE")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub features: Option<PathBuf>,
@@ -59,14 +58,14 @@ impl FeatureSource {
         options.into_iter().filter(|(_, typed)| *typed).map(|(name, _)| name).collect()
     }
 
-    /// The same, with paths that start in `directory`.
+    /// The same, with relative paths joined to `directory`.
     #[must_use]
     pub fn seen_from(&self, directory: &Path) -> Self {
         let join = |path: &Option<PathBuf>| path.as_ref().map(|path| directory.join(path));
         Self { backbone: join(&self.backbone), features: join(&self.features), ..self.clone() }
     }
 
-    /// What is said about the network besides its file.
+    /// The options of the backbone besides its file.
     pub fn network(&self) -> BackboneOptions {
         BackboneOptions {
             size: self.backbone_size,

@@ -70,7 +70,7 @@ impl OwnNetwork {
         evaluate::features(&*network, inputs, &row, &device).map_err(|error| error.to_string())
     }
 
-    /// What was read, in a sentence.
+    /// Describes the network in one sentence.
     pub fn notes(&self) -> Vec<String> {
         let (height, width) = self.size();
         vec![format!(

@@ -117,7 +117,7 @@ fn read_changes(path: &Path, data: &Dataset) -> Outcome<HashMap<usize, Label>> {
         };
         if let Some(at) = id_at {
             let (told, real) = (cell(at), data.id(index));
-            // A table that knows no names has the number in their place.
+            // A table without names holds row numbers instead.
             if told != real && told != guarded(&real) && told != index.to_string() {
                 return Err(place(format!("row {index} is called '{real}', not '{told}'"))
                     .way_out("this table was made for other data or another order of rows; tares consensus --data counts rows as the data has them"));

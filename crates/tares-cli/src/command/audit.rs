@@ -87,7 +87,7 @@ pub struct Audit {
     /// Rows of tables without a label or a probability: an error, or left out and counted
     #[arg(long, value_enum, value_name = "error|skip", hide_possible_values = true)]
     missing: Option<tables::Missing>,
-    /// Which rows of tables with --id-column the noise is estimated from [default: 0]
+    /// The seed that chooses the rows from which the noise is estimated, for tables with --id-column [default: 0]
     #[arg(long, value_name = "N")]
     sample_seed: Option<u64>,
     /// Exit with 0 even when there are suspects
@@ -129,7 +129,7 @@ impl Audit {
             (None, [], [source, ..]) => self.of_data(source, &out.join(FOLDS), screen)?,
             (None, [], []) => return Err(Failure::new("name data, a run, or --probs with --labels")),
         };
-        // With probabilities at hand, features are a second opinion: what the labels of each row's nearest rows say.
+        // Beside given probabilities, features serve a second estimate, from the labels of each row's nearest neighbours.
         if let Some(path) = self.features.features.as_ref().filter(|_| self.kind_has_probabilities()) {
             report.summary.neighbours = Some(from_features(path, &rows.given, report.summary.classes.len())?);
         }
@@ -142,13 +142,13 @@ impl Audit {
         Ok(if report.suspects.is_empty() || self.exit_zero { Exit::Fine } else { Exit::Findings })
     }
 
-    /// Whether the data that was named is a run directory.
+    /// Whether DATA is a run directory.
     fn is_of_run(&self) -> bool {
         self.probs.is_empty()
             && matches!(self.data.as_slice(), [place] if Path::new(place).join("manifest.json").is_file())
     }
 
-    /// Whether the labels are judged by probabilities or margins that are there already.
+    /// Whether the labels are judged by existing probabilities or margins, so that no judge is trained.
     fn kind_has_probabilities(&self) -> bool {
         !self.probs.is_empty() || self.is_of_run()
     }
@@ -184,7 +184,7 @@ impl Audit {
         Ok((report.map_err(|failure| normalisable(failure, path))?, rows))
     }
 
-    /// Audits probabilities that are read from files, in numbers of the width they have there.
+    /// Audits probabilities from a file, in the precision of the file.
     fn audit_file(
         &self,
         file: &ProbabilityFile,
@@ -266,7 +266,7 @@ impl Audit {
     }
 
     fn load(&self, source: &str, screen: &Screen) -> Outcome<AuditRows> {
-        // Beside probabilities or a run's history, features replace nothing.
+        // With probabilities or a run's history, features do not replace the rows.
         let features = if self.kind_has_probabilities() { FeatureSource::default() } else { self.features.clone() };
         let (loaded, _) = load_described(source, &self.options(), &features, screen)?;
         if features.is_none() && self.probs.is_empty() {
@@ -300,7 +300,7 @@ impl Audit {
         Ok(())
     }
 
-    /// Audits probabilities; `refine` may mend the estimate with what is known about whoever gave them.
+    /// Audits probabilities; `refine` may correct the estimate by what is known about the judges.
     fn audit<P: Probabilities>(
         &self,
         probs: &P,
@@ -327,7 +327,7 @@ impl Audit {
     }
 }
 
-/// After Ctrl-C, tells how to continue.
+/// Adds to Ctrl-C how to continue.
 fn resumable(failure: Failure) -> Failure {
     match failure {
         Failure::Interrupted { .. } => Failure::Interrupted {
@@ -337,7 +337,7 @@ fn resumable(failure: Failure) -> Failure {
     }
 }
 
-/// Several files of probabilities have their labels inside.
+/// The error for several files of probabilities whose labels are elsewhere.
 fn several_probabilities() -> Failure {
     Failure::new("several files of --probs must hold their labels themselves")
         .way_out("leave out --labels and the data, and name the column of labels with --label")

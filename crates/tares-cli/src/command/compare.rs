@@ -105,7 +105,7 @@ impl Compare {
         create_directory(&self.out)?;
         self.sharing.same_experiment(&self.out.join("experiment.toml"), &experiment)?;
         for report in ["report.html", "summary.csv"].iter().filter(|_| self.sharing.shard.is_none()) {
-            // Until the new ones are written: they describe runs that now change.
+            // Remove the old reports: they describe runs that now change.
             remove(&self.out.join(report))?;
         }
         write_whole(&self.out.join("experiment.toml"), spec_file::to_toml(&experiment)?.as_bytes())?;
@@ -134,7 +134,7 @@ impl Compare {
         Ok(Exit::Fine)
     }
 
-    /// What the file says, or the defaults, with what was typed on top.
+    /// The settings of the file, or the defaults; options that were typed override them.
     fn asked(&self) -> Outcome<Experiment> {
         if self.seeds == Some(0) {
             return Err(tares_core::Error::value("seeds", "at least 1", 0).into());
@@ -188,7 +188,7 @@ impl Compare {
         Ok(experiment)
     }
 
-    /// What was typed counts more than a row's own plan, too.
+    /// Options that were typed also override a row's own plan.
     fn typed_over(&self, row: &mut Contender, shared: &Plan) -> Outcome<()> {
         let own = row.plan(shared)?;
         let mut plan = own.clone();

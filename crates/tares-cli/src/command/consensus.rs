@@ -1,4 +1,4 @@
-//! `tares consensus`: several people's labels become one label per row, and a figure for everybody's work.
+//! `tares consensus`: combines several people's labels into one per row, and says how good every annotator is.
 
 use super::Exit;
 use super::audit::who::Judging;
@@ -28,7 +28,7 @@ use tares_data::LoadOptions;
 use tares_data::crowd::CrowdOptions;
 use tares_data::probabilities::{FileRows, ProbabilitySource};
 
-/// Make one label of several people's
+/// Combine several people's labels into one per row
 ///
 /// Reads who gave which row which label, and finds the label that is probably right, how sure that is, how good every
 /// annotator is, and which rows are worth one more label. With --data, judges are trained on the consensus and refine it.
@@ -197,7 +197,7 @@ impl ConsensusCommand {
         let (page, tables) = rayon::join(page, tables);
         page?;
         tables?;
-        // What the judges kept is only needed to resume, and this is complete.
+        // The judges' files are only needed to resume, and this command is complete.
         remove_rounds(&out.join(FOLDS))?;
         print(&summary, &out, &FILES, screen)?;
         Ok(Exit::Fine)
@@ -217,7 +217,10 @@ impl ConsensusCommand {
             && let Some(pooling) = self.method.filter(|&pooling| pooling != Pooling::Posterior)
         {
             let beside = if self.data.is_some() { "--data" } else { "--probs" };
-            return refuse(&format!("--method {pooling}"), &format!("beside {beside}: it hears annotators only"));
+            return refuse(
+                &format!("--method {pooling}"),
+                &format!("beside {beside}: it uses the annotators' answers only"),
+            );
         }
         Ok(())
     }

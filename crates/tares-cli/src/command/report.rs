@@ -55,7 +55,7 @@ impl Report {
     }
 }
 
-/// How far the runs are that the comparisons in these directories ask for; nothing about directories that are no comparison.
+/// The progress of all runs of the comparisons in these directories; other directories are skipped.
 fn expected(places: &[PathBuf]) -> Outcome<Vec<RunProgress>> {
     let mut found = Vec::new();
     for place in places.iter().filter(|place| place.join("experiment.toml").is_file()) {
@@ -82,7 +82,7 @@ fn say_missing(expected: &[RunProgress], screen: &Screen) -> Outcome<()> {
     Ok(())
 }
 
-/// Missing runs that are named.
+/// At most this many missing runs are listed.
 const SHOWN: usize = 40;
 
 /// Reads the runs in and below the given directories that have at least one epoch, ordered by path.

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 
 /// Run a table or figure of the paper again, beside the published numbers
 ///
-/// NAME is a recipe, or `list`, `claims` or `publish`. A recipe that was interrupted goes on where it was; finished runs are not
+/// NAME is a recipe, or `list`, `claims` or `publish`. An interrupted recipe continues; finished runs are not
 /// repeated. At the end: our table beside the published one, the figures, and whether each claim of the paper holds.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -102,7 +102,7 @@ impl Reproduce {
 
     fn publish(&self, screen: &Screen) -> Outcome<Exit> {
         let Some(to) = &self.to else {
-            return Err(Failure::new("publish: where to is not said").way_out("add --to DIR, as in --to ."));
+            return Err(Failure::new("publish needs the directory to write to").way_out("add --to DIR, as in --to ."));
         };
         let names = publish(&self.out, to)?;
         let page = to.join(PAGE);
@@ -129,7 +129,7 @@ impl Reproduce {
         screen.note(format!("{}: {}", recipe.title, scale.time));
         scale.deviations.iter().for_each(|deviation| screen.note(format!("  not as published: {deviation}")));
         let loaded = load(&experiment.data, &experiment.load.options(), screen)?;
-        // What only the data can refuse, before anything is written.
+        // Check the settings against the data before writing anything.
         experiment.load.first_rows(&experiment.load.thinned(&loaded.train)?)?;
         if self.sharing.dry_run {
             self.sharing.print_costs(&runs, &loaded, &here.path, screen)?;

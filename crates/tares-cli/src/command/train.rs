@@ -156,7 +156,7 @@ impl Train {
         }
     }
 
-    /// What learns a table when nothing was typed that only networks use: a panel, if it can be trained with the method.
+    /// The default model of a table: a panel, unless the method cannot train it or an option was typed that only networks use.
     fn default_learner(&self, spec: &Spec, loaded: &Loaded) -> Option<Learner> {
         let free = spec.network.is_none() && self.spec.is_none() && !self.resume && !self.training.is_for_networks();
         let table = matches!(loaded.train.shape(), Shape::Flat(_)) && loaded.reading.features.is_none();
@@ -292,7 +292,7 @@ fn default_out(spec: &Spec) -> PathBuf {
     ))
 }
 
-/// After Ctrl-C, tells how to continue.
+/// Adds to Ctrl-C how to continue.
 fn resumable(failure: Failure, out: &Path) -> Failure {
     match failure {
         Failure::Interrupted { .. } => Failure::Interrupted {

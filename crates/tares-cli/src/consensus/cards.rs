@@ -1,4 +1,4 @@
-//! [`RowCard`]: one row as the page shows it: what it looks like, what everybody said, and what is believed.
+//! [`RowCard`]: one row of the page: its picture or values, everybody's answers, and the probabilities of the classes.
 
 use super::crowd::Crowd;
 use super::summary::LEAST_GAIN;
@@ -11,7 +11,8 @@ use tares_core::annotate::Consensus;
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::{Fingerprint, Label};
 
-/// One row of the page.
+/// One row of the page. It is not a [`Card`], because a row has many answers here and no given label; a card only makes its
+/// picture, texts and values.
 #[derive(Clone, Debug, Serialize)]
 pub struct RowCard {
     index: usize,
@@ -19,9 +20,9 @@ pub struct RowCard {
     label: Label,
     /// The likeliest classes, with their probabilities.
     beliefs: Vec<(usize, f64)>,
-    /// Who answered what, and how much of their work is right.
+    /// Who answered what, and the annotator's quality.
     said: Vec<(String, Label, f64)>,
-    /// Whether the consensus is not the label that most gave.
+    /// Whether the consensus differs from the majority's label.
     against: bool,
     /// Whether the row is worth one more label.
     ask: bool,
@@ -35,7 +36,8 @@ pub struct RowCard {
 }
 
 impl RowCard {
-    /// The least sure rows, and those whose consensus is not the majority's label, at most `most` of each; least sure first.
+    /// The least certain rows, and those whose consensus differs from the majority's label, at most `most` of each; least
+    /// certain first.
     ///
     /// # Errors
     /// A picture cannot be encoded.

@@ -13,7 +13,7 @@ use tares_data::{LoadOptions, Loaded, Reading};
 
 /// Answers to the rows of one data set.
 pub struct Crowd {
-    /// Who answered what; rows and classes are those below.
+    /// Who answered what. Rows, annotators and classes are positions in the lists below.
     pub answers: Answers,
     /// The names of the classes.
     pub classes: Vec<String>,
@@ -23,16 +23,16 @@ pub struct Crowd {
     pub ids: Option<Vec<String>>,
     /// The data, if it was named.
     pub data: Option<(Dataset, Reading)>,
-    /// The rows as people look at them, where the data holds features.
+    /// The rows to show to people, where the data holds features in their place.
     pub shown: Option<Dataset>,
     /// The true labels, if they are known.
     pub truth: Option<Vec<Label>>,
-    /// What a careful person should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
 impl Crowd {
-    /// The answers alone, or with probabilities whose columns decide what the classes are. Also the opened probabilities.
+    /// Reads answers without data. If there are probabilities, their columns define the classes; they are returned opened.
     ///
     /// # Errors
     /// Answers that cannot be read or don't fit the probabilities.
@@ -120,8 +120,8 @@ impl Crowd {
         })
     }
 
-    /// The answers of a table about rows that were read already, of all rows the data was cut from, and the places of the rows that
-    /// the table names. Names of rows are only known for rows to train on.
+    /// Matches a table of answers to data that was read already. Returns the answers to all rows of the source, test rows and
+    /// rows without a label included, and the place of each row that the table names.
     ///
     /// # Errors
     /// Answers that cannot be read or don't fit the data and its classes.
@@ -184,7 +184,7 @@ pub fn all_rows(loaded: &Loaded) -> usize {
     parts.map(last).max().unwrap_or(0).max(loaded.train.stored_rows())
 }
 
-/// Whether two names are one file.
+/// Whether two paths are the same file.
 fn same_file(one: &str, other: &str) -> bool {
     let real = |name: &str| std::fs::canonicalize(name).ok();
     real(one).is_some_and(|one| real(other) == Some(one))

@@ -24,7 +24,7 @@ pub const FILES: [&str; 8] = [
     "consensus.html",
 ];
 
-/// Writes all files but the page. `majority` is the label that most gave, per row.
+/// Writes all files but the page. `majority` is each row's most frequent label.
 ///
 /// # Errors
 /// A file cannot be written.

@@ -1,7 +1,7 @@
 //! Several labels per row: from a table of answers to one label per row, and what is known about every annotator.
 //!
-//! [`crowd`] brings answers, data and classes together; [`rounds`] trains judges on the consensus and refines it; [`summary`] is the
-//! result as plain data, [`files`] writes it, [`cards`] are what the page shows, [`mod@print`] prints it. [`soft`] is the consensus as training sees it.
+//! [`crowd`] matches answers to data and classes; [`rounds`] trains judges on the consensus and refines it; [`summary`] is the
+//! result as plain data, [`files`] writes it, [`cards`] are what the page shows, [`mod@print`] prints it. [`soft`] trains on it.
 
 pub mod cards;
 pub mod crowd;

@@ -33,7 +33,7 @@ pub fn print(summary: &ConsensusSummary, out: &Path, files: &[&str], screen: &Sc
         screen.line(format!("round {:<5} {} labels changed ({})", number + 1, round.changed, judges.join(", ")))?;
     }
     screen.line(format!("consensus   {} sure on average ({})", percent(summary.confidence), summary.method))?;
-    screen.line(format!("            {} rows have another label than the majority gave", summary.against_majority))?;
+    screen.line(format!("            {} rows have another label than the majority vote", summary.against_majority))?;
     screen.line(format!("            {} rows are worth one more label", summary.worth_asking))?;
     screen.line(format!("            {} answers are probably wrong", summary.doubtful_answers))?;
     let people = &summary.annotator_quality;

@@ -1,7 +1,7 @@
-//! Judges are trained on the consensus and refine it, until it holds still.
+//! Judges are trained on the consensus and refine it, until it hardly changes.
 //!
-//! Every judge says what it believes of rows it was not trained on, so it adds something to the answers instead of repeating
-//! them. Rows that nobody labelled take no part in training; judges of columns then say what they are.
+//! Every judge predicts rows it was not trained on, so that it adds information to the answers instead of repeating them.
+//! Rows that nobody labelled are not trained on; judges of columns predict them at the end.
 
 use super::crowd::Crowd;
 use crate::audit::files::JudgeSummary;
@@ -15,15 +15,15 @@ use tares_core::estimate::ProbabilityMatrix;
 use tares_core::{Dataset, Label};
 use tares_data::Reading;
 
-/// The consensus holds still when a round changes less than this part of the rows.
+/// Rounds end when one of them changes less than this fraction of the rows.
 const STILL: f64 = 0.001;
 
 /// What a round changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RoundSummary {
-    /// Rows whose consensus is another than before.
+    /// Rows whose consensus changed.
     pub changed: usize,
-    /// How the judges did.
+    /// How well the judges predicted the consensus.
     pub judges: Vec<JudgeSummary>,
 }
 
@@ -31,7 +31,7 @@ pub struct RoundSummary {
 pub struct Refined {
     /// The consensus of all rows.
     pub found: Consensus,
-    /// The answers it is about: all, and none for the rows without answers.
+    /// What each round changed.
     pub rounds: Vec<RoundSummary>,
 }
 
@@ -89,7 +89,7 @@ fn check(labelled: &Dataset) -> Outcome<()> {
     }
 }
 
-/// The answers to some rows, which are then numbered in their order.
+/// The answers to some rows, which are renumbered from 0.
 fn of_rows(answers: &Answers, rows: &[usize]) -> Outcome<Answers> {
     let own = |(place, &row): (usize, &usize)| {
         answers.of_row(row).iter().map(move |answer| Answer { row: place, ..*answer }).collect::<Vec<_>>()
@@ -102,7 +102,7 @@ fn round_place(folds: &Path, round: usize) -> PathBuf {
     folds.join(format!("round-{round}"))
 }
 
-/// Removes what the judges of all rounds kept.
+/// Removes the files of the judges of all rounds.
 ///
 /// # Errors
 /// A file cannot be removed.
@@ -117,7 +117,7 @@ pub fn remove_rounds(folds: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// The label that most gave, for each row; the commonest of all where several or none are equally often.
+/// Each row's most frequent label. Ties are broken by the class frequencies over all answers, as are rows without answers.
 ///
 /// # Errors
 /// None that a checked table of answers could cause.

@@ -1,7 +1,7 @@
 //! Training on a soft consensus: `tares train --annotators`.
 //!
-//! The consensus is that of a table of answers, or what `tares consensus` wrote into a directory. Networks see each class of a row as
-//! often as it is believed, drawn anew in every epoch; models of columns count a row as much as its label is sure.
+//! The consensus is computed from a table of answers, or read from a directory that `tares consensus` wrote. Networks draw each
+//! row's label anew in every epoch, by its class probabilities; models of columns weight each row by the probability of its label.
 
 use super::crowd::Crowd;
 use crate::files::read_text;
@@ -13,7 +13,7 @@ use tares_data::Loaded;
 use tares_data::crowd::CrowdOptions;
 use tares_data::npy::Stored;
 
-/// A soft consensus, and what its columns are called.
+/// A soft consensus, and the names of its columns.
 struct Soft {
     classes: Vec<String>,
     /// `[row][class]`.

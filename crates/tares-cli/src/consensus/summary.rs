@@ -28,7 +28,7 @@ pub struct ConsensusSummary {
     pub classes: Vec<String>,
     /// How the consensus was found.
     pub method: String,
-    /// Who else was asked: judges, a file of probabilities; nobody if absent.
+    /// What was used besides the annotators: judges or a file of probabilities.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probabilities: Option<String>,
     /// The rounds of judges, if judges were trained.
@@ -38,9 +38,9 @@ pub struct ConsensusSummary {
     pub per_class: Vec<usize>,
     /// The mean probability that a consensus is right.
     pub confidence: f64,
-    /// Pairs of answers to one row that are the same.
+    /// Of the pairs of answers to one row, the fraction that agrees.
     pub pair_agreement: Option<f64>,
-    /// Rows whose consensus is not the label that most gave.
+    /// Rows whose consensus differs from the majority's label.
     pub against_majority: usize,
     /// Rows that are worth one more label.
     pub worth_asking: usize,
@@ -48,7 +48,7 @@ pub struct ConsensusSummary {
     pub doubtful_answers: usize,
     /// The mean quality of the answers.
     pub mean_quality: f64,
-    /// What all annotators together make of each class, `[true][answered]`.
+    /// The confusion matrix of all annotators together, `[true][answered]`.
     pub confusion: Vec<Vec<f64>>,
     /// How good each annotator is, best first.
     pub annotator_quality: Vec<AnnotatorSummary>,
@@ -56,7 +56,7 @@ pub struct ConsensusSummary {
     pub agreement: Vec<(usize, usize, usize, usize)>,
     /// The annotators of `agreement`.
     pub agreement_of: Vec<String>,
-    /// What a careful person should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
     /// Compared with the truth, if it was given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,13 +70,13 @@ pub struct AnnotatorSummary {
     pub annotator: String,
     /// Answers that count.
     pub answers: usize,
-    /// The expected part of them that is right.
+    /// The expected fraction of them that is right.
     pub quality: f64,
-    /// Where it lies: two standard deviations.
+    /// Its interval: two standard deviations to either side.
     pub interval: (f64, f64),
-    /// The part that is the consensus; absent without answers.
+    /// The fraction that agrees with the consensus; absent without answers.
     pub agreement: Option<f64>,
-    /// The mistake made most: true class, answer, how often rows of that class get it. Absent if there is none.
+    /// The most frequent mistake: true class, answer, and the fraction of that class's rows that get it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mistake: Option<(String, String, f64)>,
 }
@@ -84,16 +84,16 @@ pub struct AnnotatorSummary {
 /// The consensus beside the truth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TruthSummary {
-    /// The part of the rows whose consensus is the truth.
+    /// The fraction of rows whose consensus is the truth.
     pub accuracy: f64,
-    /// The same of the label that most gave.
+    /// The same for the majority's label.
     pub majority_accuracy: f64,
-    /// The part of the answers that is the truth.
+    /// The fraction of answers that are the truth.
     pub answer_accuracy: f64,
 }
 
 impl ConsensusSummary {
-    /// Everything that is said about a consensus; `majority` is the label that most gave, per row.
+    /// The summary of a consensus; `majority` is each row's most frequent label.
     pub fn of(crowd: &Crowd, found: &Consensus, pooling: Pooling, majority: &[Label]) -> Self {
         let (answers, classes) = (&crowd.answers, &crowd.classes);
         let mut per_class = vec![0; classes.len()];

@@ -25,7 +25,7 @@ pub struct FoldProgress {
 }
 
 impl FoldProgress {
-    /// Epochs that all judges together have behind them.
+    /// Epochs that all judges together have completed.
     pub fn done(&self) -> u64 {
         ((self.fold - 1) * self.epochs + self.epoch) as u64
     }

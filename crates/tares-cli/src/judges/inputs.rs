@@ -20,7 +20,7 @@ pub fn columns(data: &Dataset, reading: &Reading) -> Outcome<Matrix> {
     matrix(data, reading, TextOptions::for_size(bytes(data)))
 }
 
-/// The same of rows that a finished model is asked about: it takes what it needs.
+/// The same for rows that a finished model predicts; the model picks the columns it needs.
 ///
 /// # Errors
 /// As [`columns`].
@@ -68,8 +68,8 @@ fn matrix(data: &Dataset, reading: &Reading, options: TextOptions) -> Outcome<Ma
     Ok(Matrix::mixed(columns, texts(data, options)?)?)
 }
 
-/// The texts of all rows. Several columns are read as one, because a word mostly means the same in all of them, and besides
-/// each by its own words, because it need not.
+/// The texts of all rows. The words of all columns are counted together, because a word mostly means the same in all of them,
+/// and also per column, because it need not.
 fn texts(data: &Dataset, options: TextOptions) -> tares_judges::Result<Vec<TextCounts>> {
     let columns = data.texts();
     let joined = |row: usize| columns.iter().map(|column| &*column.texts[row]).collect::<Vec<_>>().join("\n");

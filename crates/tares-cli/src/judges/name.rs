@@ -85,7 +85,7 @@ impl FromStr for JudgeName {
     }
 }
 
-/// Photos are shifted and mirrored while networks learn to judge them: few of them would be learnt by heart otherwise. Drawings, digits and
+/// Photos are shifted and mirrored while networks learn to judge them, or small sets would be memorised. Drawings, digits and
 /// scans (one channel) often mean something else when mirrored.
 pub fn varied(data: &Dataset) -> Augment {
     match data.shape() {

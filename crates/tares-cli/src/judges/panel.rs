@@ -107,13 +107,13 @@ impl Judges {
         Ok(Judgement::of(answers, data.given(), data.classes(), None)?)
     }
 
-    /// How judges of columns are asked.
+    /// The options for judges of columns.
     pub fn options(&self) -> PanelOptions {
         PanelOptions { folds: self.folds, seed: self.plan.seed, ..PanelOptions::default() }
     }
 
-    /// Estimates of judges of columns count only what their surest rows bear out: on tables hard rows are many, and they look
-    /// like wrong labels. (Networks judge pictures, where that is not measured.)
+    /// Limits the estimate of judges of columns to what their surest rows confirm: tables have many hard rows, which look like
+    /// wrong labels. (For networks on pictures this was not measured.)
     ///
     /// # Errors
     /// Probabilities that are not those of the estimate.
@@ -124,8 +124,8 @@ impl Judges {
         }
     }
 
-    /// Labels for rows that have none, with their probability: judges of columns, fitted to all labelled rows with what they had
-    /// out-of-fold. Empty if there is no such judge.
+    /// Labels for rows that have none, with their probability: predicted by judges of columns, which are fitted to all labelled rows
+    /// with the settings that were chosen out-of-fold. Empty if there is no such judge.
     ///
     /// # Errors
     /// As [`ask`](Self::ask).

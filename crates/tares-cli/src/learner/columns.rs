@@ -1,12 +1,12 @@
 //! Trains a model of columns.
 //!
-//! 1. Judges are asked about rows they were not trained on. That chooses their settings (penalty, rounds, size of trees) and weights.
-//! 2. NPCL leaves rows out: the labels that those answers believe least, as many as the noise rate says. Trees do it themselves, round by
-//!    round, by Algorithm 1 on all rows.
+//! 1. Judges predict rows they were not trained on. These predictions choose settings (penalty, rounds, size of trees) and weights.
+//! 2. NPCL leaves out the rows whose labels are least probable by these predictions, as many as the noise rate says. Trees select
+//!    by themselves instead: Algorithm 1 on all rows, in every round.
 //! 3. The final models are fitted to the rows that are left.
 //!
-//! Every step is a function of the data and the seed. Judges that have answered are kept on disk, so a run that was stopped ends
-//! with the same bits.
+//! Every step is a function of the data and the seed. The answers of finished judges are kept on disk, so an interrupted run
+//! ends with the same bits.
 
 use super::ColumnLearner;
 use super::learnt::{Learnt, PANEL_FILE};
@@ -120,8 +120,8 @@ impl ColumnTraining<'_> {
         })
     }
 
-    /// The rows that a panel is fitted to: for NPCL without the labels that its judges believe least, as many as the noise
-    /// rate says.
+    /// The rows that a panel is fitted to: for NPCL without those whose labels are least probable to its judges, as many
+    /// as the noise rate says.
     fn kept(&self, judgement: &Judgement) -> Outcome<Vec<bool>> {
         let mut kept = vec![true; self.train.len()];
         if let (Method::Npcl(_), Some(rate)) = (self.method, self.rate) {
@@ -157,8 +157,8 @@ impl ColumnTraining<'_> {
         Ok(fit(&kept, &PanelOptions { judges, ..options }, caller)?.0)
     }
 
-    /// Trees round by round. With a curriculum all rows count for as many rounds as held-out rows chose, and Algorithm 1
-    /// selects for as many again.
+    /// Trains trees round by round. With a curriculum, all rows are used for the number of rounds that held-out rows chose; then
+    /// Algorithm 1 selects rows for the same number of rounds again.
     fn trees(
         &self,
         judgement: &Judgement,

@@ -28,9 +28,9 @@ pub struct Learnt {
     pub test: Option<Vec<f32>>,
     /// Per training row: the mean margin of its label.
     pub mean_margins: Vec<f64>,
-    /// Per training row: how often it was seen, and how often it was kept.
+    /// Per training row: how often it was seen.
     pub times_seen: Vec<u32>,
-    /// How often it was kept.
+    /// Per training row: how often it was kept.
     pub times_kept: Vec<u32>,
     /// Per training row: its last loss.
     pub last_losses: Vec<f32>,

@@ -90,6 +90,6 @@ pub fn audit_page(summary: &AuditSummary, cards: &[Card], apply: Option<&str>, k
         "Audit of labels",
         &body,
         include_str!("../../templates/audit.css"),
-        include_str!("../../templates/audit.js"),
+        concat!(include_str!("../../templates/review.js"), include_str!("../../templates/audit.js")),
     )
 }

@@ -70,7 +70,7 @@ pub fn consensus_page(summary: &ConsensusSummary, cards: &[RowCard], key: &str) 
         "Consensus of labels",
         &body,
         concat!(include_str!("../../templates/audit.css"), include_str!("../../templates/consensus.css")),
-        include_str!("../../templates/consensus.js"),
+        concat!(include_str!("../../templates/review.js"), include_str!("../../templates/consensus.js")),
     )
 }
 
@@ -79,7 +79,7 @@ fn confusion_map(summary: &ConsensusSummary, rows: &str, columns: &str) -> Outco
         return Ok(None);
     }
     let map = HeatMap {
-        title: "What annotators make of each class".to_owned(),
+        title: "Answers of annotators for each true class".to_owned(),
         row_label: rows.to_owned(),
         column_label: columns.to_owned(),
         classes: summary.classes.clone(),

@@ -81,8 +81,8 @@ impl Curves {
         format!("{} over epochs. {}.", self.y_label, ends.collect::<Vec<_>>().join("; "))
     }
 
-    /// The range of the y axis: the smallest range of whole tenths that holds all curves; beyond 1 only if a mean is, as a bound may
-    /// be.
+    /// The range of the y axis: the smallest range of whole tenths that holds all curves; it goes above 1 only if a mean does,
+    /// as bounds can.
     fn y_range(&self) -> (f64, f64) {
         let values = || self.series.iter().flat_map(|series| series.points.iter());
         let low = values().map(|(_, mean, std)| mean - std).fold(f64::MAX, f64::min);

@@ -88,7 +88,7 @@ pub fn curves(runs: &[RunRecord], quantity: &Quantity) -> Vec<(String, Curves)> 
             let same = here.iter().filter(|run| run.manifest.method == method);
             let values: Vec<Vec<Option<f64>>> =
                 same.clone().map(|run| run.epochs.iter().map(quantity.value).collect()).collect();
-            // A head has no epochs: what is drawn is the network it stands on.
+            // A head (RoG) has no epochs, so the network under it is drawn.
             let under_a_head = same.clone().any(|run| network_under_a_head(run).is_some());
             let name = plain(&method);
             Series::over(if under_a_head { format!("{name}'s network") } else { name.into_owned() }, &values)

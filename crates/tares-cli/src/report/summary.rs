@@ -43,7 +43,7 @@ impl Summary {
             None => ("none".to_owned(), 0.0),
         };
         let noise_name = super::page::noise_name(run);
-        // RoG's head answers in its network's place, and the epochs are those of the network.
+        // RoG's head predicts instead of its network, but the epochs are the network's.
         let head = run.manifest.result.as_ref().filter(|result| result.network_accuracy_last10.is_some());
         let head = head.and_then(|result| result.test_accuracy_last10);
         Some(Self {

@@ -20,7 +20,7 @@ pub fn names() -> Vec<&'static str> {
 /// A recipe by its name, or from a file that ends in `.toml`; and what it is called.
 ///
 /// # Errors
-/// No such recipe (the known ones are listed), or a file that is none.
+/// No such recipe (the known ones are listed), or a file that is not a recipe.
 pub fn find(name: &str) -> Outcome<(String, Recipe)> {
     if name.ends_with(".toml") {
         let path = Path::new(name);
@@ -36,7 +36,8 @@ pub fn find(name: &str) -> Outcome<(String, Recipe)> {
         None => {
             let known = names();
             let unknown = Failure::from(Error::unknown("recipe", name, &known));
-            Err(unknown.way_out(format!("known recipes: {}; a file of your own ends in .toml", known.join(", "))))
+            Err(unknown
+                .way_out(format!("known recipes: {}; your own recipe is a file that ends in .toml", known.join(", "))))
         }
     }
 }

@@ -103,7 +103,7 @@ pub enum Law {
         /// The noises of the larger spread.
         to: Vec<String>,
     },
-    /// The number is above the part of right labels in the data: selecting helps.
+    /// The number is above the fraction of right labels in the data: selecting helps.
     AboveCleanPart {
         /// The rows.
         rows: Vec<String>,

@@ -1,4 +1,4 @@
-//! What can be reproduced, and how far it is: a row per recipe.
+//! The list of recipes and their progress.
 
 use super::catalogue;
 use super::needed_files::missing;
@@ -19,7 +19,7 @@ pub struct ListedRecipe {
     pub paper: String,
     /// What it shows.
     pub title: String,
-    /// How far it is at laptop scale: `ran here`, `12 of 72 runs`, `not yet: about 3 h`, `needs data: cifar-100`.
+    /// Its progress at laptop scale: `ran here`, `12 of 72 runs`, `not yet: about 3 h`, `needs data: cifar-100`.
     pub laptop: String,
     /// The same at the paper's scale.
     pub full: String,
@@ -28,7 +28,7 @@ pub struct ListedRecipe {
 /// All built-in recipes, with what is below `root`.
 ///
 /// # Errors
-/// A recipe is wrong.
+/// A recipe is invalid.
 pub fn entries(root: &Path) -> Outcome<Vec<ListedRecipe>> {
     let mut entries = Vec::new();
     for name in catalogue::names() {

@@ -1,10 +1,10 @@
 //! The paper's tables and figures, one recipe each: what to run, what was published, what the paper claims.
 //!
-//! A recipe is one TOML file in `recipes/` ([`recipe`]); [`catalogue`] finds it, [`scale`] makes an experiment of it,
-//! [`needed_files`] says what data
-//! is missing, [`place`] is where its runs are, and [`shared_runs`] takes over those that another recipe has finished. Then [`published`] sets our table beside the paper's, [`claim`] and [`verdict`] judge the
-//! claims over seeds, [`page`] shows it all. [`list`] says what there is and what ran, [`publish`] writes what ran down for
-//! readers, [`theorems`] checks what needs no data set.
+//! A recipe is one TOML file in `recipes/` ([`recipe`]). [`catalogue`] finds it, [`scale`] makes an experiment of it,
+//! [`needed_files`] lists missing data, [`place`] is the directory of its runs, and [`shared_runs`] copies runs that another
+//! recipe has finished. [`published`] holds the paper's numbers and [`side_by_side`] sets ours beside them; [`claim`] and
+//! [`verdict`] judge the claims over seeds; [`page`] shows everything. [`list`] lists the recipes and their progress,
+//! [`publish`] writes the results for readers, and [`theorems`] checks what needs no data set.
 
 pub mod catalogue;
 pub mod claim;

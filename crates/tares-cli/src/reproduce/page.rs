@@ -39,7 +39,7 @@ impl Reproduction<'_> {
         SideBySide::of(self.recipe, self.runs)
     }
 
-    /// How the claims fare.
+    /// The verdicts on the claims.
     pub fn verdicts(&self) -> Vec<ClaimVerdict> {
         verdicts(self.recipe, self.runs)
     }

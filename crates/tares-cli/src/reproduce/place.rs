@@ -1,4 +1,4 @@
-//! [`ReproductionPlace`]: the directory of a recipe at one size, and how far its runs are.
+//! [`ReproductionPlace`]: the directory of a recipe at one size, and the progress of its runs.
 
 use super::recipe::Recipe;
 use super::scale::RecipeSize;
@@ -11,7 +11,7 @@ use crate::run::spec_file;
 use crate::ui::failure::{Failure, Outcome};
 use std::path::{Path, PathBuf};
 
-/// Where reproductions are unless said otherwise.
+/// The default directory of reproductions.
 pub const ROOT: &str = "runs/reproduce";
 
 /// The directory of a recipe at one size: `ROOT/mnist-laptop`.
@@ -21,7 +21,7 @@ pub struct ReproductionPlace {
     pub path: PathBuf,
 }
 
-/// How far the runs of a recipe are.
+/// The progress of a recipe's runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunsDone {
     /// Finished runs.
@@ -36,7 +36,7 @@ impl ReproductionPlace {
         Self { path: root.join(format!("{name}-{}", size.name())) }
     }
 
-    /// Refuses a directory whose runs were asked for by another version of the recipe; then notes this one. Seeds and a choice of rows
+    /// Refuses a directory with runs of another version of the recipe; otherwise records this version. Seeds and the choice of rows
     /// may differ: they add runs and change none.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl ReproductionPlace {
         let now = whole(recipe, size, device)?;
         if file.exists() {
             let before: Experiment = spec_file::read(&file)?;
-            // Where it is computed is no part of the question.
+            // The device is not part of the recipe.
             let before = Experiment { device: now.device.clone(), ..before };
             if before != now {
                 let (before, now) = (spec_file::to_toml(&before)?, spec_file::to_toml(&now)?);
@@ -61,10 +61,10 @@ impl ReproductionPlace {
         write_whole(&file, spec_file::to_toml(&now)?.as_bytes())
     }
 
-    /// How far the runs are that the recipe asks for.
+    /// The progress of the runs that the recipe asks for.
     ///
     /// # Errors
-    /// The recipe is wrong.
+    /// The recipe is invalid.
     pub fn progress(&self, recipe: &Recipe, size: RecipeSize) -> Outcome<RunsDone> {
         let runs = whole(recipe, size, "cpu")?.runs()?;
         Ok(RunsDone { finished: runs.iter().filter(|spec| self.is_finished(spec)).count(), all: runs.len() })
@@ -88,7 +88,7 @@ impl ReproductionPlace {
             for path in seeds.iter().map(|seed| row.join(format!("seed-{seed}"))) {
                 if state(&path) == Some(State::Finished) {
                     let mut record = RunRecord::read(&path)?;
-                    // Called as the recipe calls its column, whatever noise stands for it at this size.
+                    // Use the recipe's name of the column, even if this size replaces its noise.
                     let column = columns.iter().find(|(_, noise)| *noise == run.noise).map(|(name, _)| name);
                     if let (Some(noise), Some(column)) = (&mut record.manifest.noise, column) {
                         noise.name.clone_from(column);

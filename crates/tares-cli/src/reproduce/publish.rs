@@ -1,4 +1,4 @@
-//! What ran, written down for readers: `RESULTS.md` with tables, verdicts and figures, and below it the numbers as CSV by date.
+//! Writes the results of finished runs for readers: `RESULTS.md` with tables, verdicts and figures, and the numbers as CSV by date.
 
 use super::catalogue;
 use super::list::{ListedRecipe, entries};
@@ -17,19 +17,19 @@ use std::path::Path;
 
 /// The page.
 pub const PAGE: &str = "RESULTS.md";
-/// Where figures and CSV files lie, beside the page.
+/// The directory of figures and CSV files, beside the page.
 const FOLDER: &str = "results/paper";
 /// The notes about all recipes, in the folder of notes; those about one are in a file with its name.
 const NOTES_ABOUT_ALL: &str = "all";
 /// The quantities whose figures are published, as the paper has them.
 const FIGURES: [&str; 2] = ["test-accuracy", "label-precision"];
-/// How many figures stand in a line.
+/// Figures per line.
 const SIDE_BY_SIDE: usize = 3;
 /// Without noise the paper draws training accuracy, and label precision is 1.
 const FIGURES_WITHOUT_NOISE: [&str; 2] = ["test-accuracy", "train-accuracy"];
 
 /// Writes `RESULTS.md` into a directory, with figures and CSV files in `results/paper` there, about everything below `root` that has
-/// finished runs; gives back the names. What stands in `results/paper/notes` becomes part of the page.
+/// finished runs; returns their names. Notes in `results/paper/notes` become part of the page.
 ///
 /// # Errors
 /// Nothing ran, a run is damaged, or the directory cannot be written.
@@ -57,7 +57,7 @@ pub fn publish(root: &Path, directory: &Path) -> Outcome<Vec<String>> {
             .way_out("run a recipe first: tares reproduce list"));
     }
     let text = format!(
-        "# The paper's tables and figures, as they come out here\n\n\
+        "# The paper's tables and figures, reproduced\n\n\
          Written by `tares reproduce publish` from finished runs; nothing here is typed by hand except the notes. Numbers are \
          per cent, mean ± standard deviation over seeds of the test accuracy averaged over the last ten epochs (a quarter of a \
          run shorter than 40 epochs). A claim is judged by the difference within each seed and its 95 % interval.\n\n\
@@ -69,7 +69,7 @@ pub fn publish(root: &Path, directory: &Path) -> Outcome<Vec<String>> {
     Ok(published)
 }
 
-/// What somebody wrote about a recipe, if anybody did.
+/// The notes about a recipe, if there are any.
 fn notes(directory: &Path, name: &str) -> Outcome<String> {
     let file = directory.join(FOLDER).join("notes").join(format!("{name}.md"));
     match file.exists() {
@@ -108,7 +108,7 @@ fn line(name: &str, recipe: &Recipe, listed: Option<&ListedRecipe>, links: &[Str
     format!("| {name} | {} | {laptop} | {full} | {} |\n", escape::markdown(&paper), links.join("; "))
 }
 
-/// A link to a section that says how its claims fare.
+/// A link to a section, with the verdicts on its claims.
 fn link(reproduction: &Reproduction<'_>) -> String {
     let mut rulings: Vec<&str> = reproduction.verdicts().iter().map(|verdict| verdict.ruling.words()).collect();
     rulings.sort_unstable();
@@ -128,7 +128,7 @@ fn heading(reproduction: &Reproduction<'_>) -> String {
     format!("{} ({} scale)", reproduction.recipe.title, reproduction.size.name())
 }
 
-/// As GitHub makes anchors of headings.
+/// The anchor that GitHub gives a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading
         .to_lowercase()
@@ -175,7 +175,7 @@ fn section(reproduction: &Reproduction<'_>, directory: &Path) -> Outcome<String>
     Ok(text)
 }
 
-/// Draws the figures into a folder; gives back the lines that show them, side by side as in the paper.
+/// Draws the figures into a folder; returns the lines that show them, side by side as in the paper.
 fn figures(reproduction: &Reproduction<'_>, folder: &Path, address: &str) -> Outcome<String> {
     create_directory(folder)?;
     let clean = reproduction.runs.iter().all(|run| run.manifest.noise.is_none());

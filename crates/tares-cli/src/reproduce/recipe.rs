@@ -29,7 +29,7 @@ pub struct Recipe {
     pub about: String,
     /// A built-in name or a path.
     pub data: String,
-    /// Files that the data set consists of, said when it is missing.
+    /// The files of the data set, listed when they are missing.
     #[serde(default)]
     pub files: Vec<String>,
     /// The columns.

@@ -1,4 +1,4 @@
-//! [`Scale`]: how large a recipe is run: as in the paper, or sized for two cores with every deviation written down.
+//! [`Scale`]: the size at which a recipe is run: as in the paper, or sized for two cores with every deviation written down.
 
 use super::recipe::Recipe;
 use crate::run::experiment::Experiment;
@@ -42,7 +42,7 @@ pub struct Scale {
     pub network: Network,
     /// The seeds.
     pub seeds: Vec<u64>,
-    /// Epochs, batches, optimiser; what is not said is as in Co-teaching's comparisons: [`Plan::default`].
+    /// Epochs, batches, optimiser; other settings are those of Co-teaching's comparisons: [`Plan::default`].
     #[serde(default)]
     pub plan: Plan,
     /// Methods with other parameters at this size, by name.
@@ -54,7 +54,7 @@ pub struct Scale {
     /// Train on this many rows at most ([`Load::rows`]).
     #[serde(default)]
     pub rows: Option<usize>,
-    /// Other noises at this size, by the recipe's; `""` leaves a column out.
+    /// Noises that replace those of the recipe at this size; `""` leaves a column out.
     #[serde(default)]
     pub noises: BTreeMap<String, String>,
     /// The files of its data, if they are others.
@@ -68,10 +68,10 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// The recipe's columns that run at this size, each with the noise that stands for it here.
+    /// The recipe's columns that run at this size, each with its noise here.
     ///
     /// # Errors
-    /// A noise that is none.
+    /// An invalid noise.
     pub fn columns(&self, recipe: &Recipe) -> Outcome<Vec<(String, LabelNoise)>> {
         let mut columns = Vec::new();
         for (name, noise) in recipe.columns().into_iter().zip(&recipe.noises) {

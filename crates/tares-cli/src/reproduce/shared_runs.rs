@@ -1,7 +1,7 @@
 //! Runs that several recipes have in common: NPCL at 50 % noise is a row of six tables, and is trained once.
 //!
 //! The same settings give the same bits, so a finished run of another recipe below the same root that differs in nothing but its
-//! row's name is copied in the place of being trained again.
+//! row's name is copied instead of being trained again.
 
 use crate::record::{Manifest, State};
 use crate::run::directory::RunDirectory;
@@ -14,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tares_data::Loaded;
 
-/// Copies runs that other recipes below `root` have finished, for those of `runs` that are not begun in `here`; gives back how many.
+/// Copies runs that other recipes below `root` have finished, for those of `runs` that are not begun in `here`; returns how many.
 ///
 /// # Errors
 /// A run's directory cannot be written.
@@ -51,7 +51,7 @@ fn folders(path: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether a finished run has these settings, whatever its row is called, and the same data. A run that cannot be read is none.
+/// Whether a finished run has these settings, whatever its row is called, and the same data. A run that cannot be read does not count.
 fn is_same(run: &Path, spec: &Spec, data: &str) -> bool {
     let Ok(before) = spec_file::read::<Spec>(&run.join("spec.toml")) else { return false };
     let renamed = Spec { name: spec.name.clone(), directory: spec.directory.clone(), ..before };

@@ -15,7 +15,7 @@ const EPOCHS: usize = 30;
 /// How often the two methods are timed in turns, and for how many epochs each time.
 const TURNS: usize = 7;
 const TIMED_EPOCHS: usize = 4;
-/// The part of wrong labels.
+/// The fraction of wrong labels.
 const RATE: f64 = 0.5;
 /// Rounding of sums of thousands of numbers.
 const ROUNDING: f64 = 1e-6;
@@ -25,7 +25,7 @@ const ROUNDING: f64 = 1e-6;
 pub struct CheckedStatement {
     /// The statement.
     pub says: String,
-    /// How it fares.
+    /// Whether it holds.
     pub ruling: Ruling,
     /// The numbers.
     pub found: String,

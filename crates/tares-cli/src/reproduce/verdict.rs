@@ -2,7 +2,7 @@
 //!
 //! Runs of one seed share noise, order of rows and initial weights, so the difference of two methods is taken within each
 //! seed. The interval is the 95 % interval of Student's t for the mean of those differences. A claim holds if the whole
-//! interval obeys it, does not hold if the whole interval breaks it, and cannot be told otherwise.
+//! interval agrees with it, does not hold if the whole interval contradicts it, and cannot be told otherwise.
 
 use super::claim::{Claim, Law, Metric};
 use super::recipe::Recipe;
@@ -11,15 +11,15 @@ use crate::report::page::noise_name;
 use std::collections::BTreeMap;
 use tares_core::metric::MeanStd;
 
-/// How a claim fares.
+/// Whether a claim holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ruling {
-    /// The whole interval obeys the claim.
+    /// The whole interval agrees with the claim.
     Holds,
-    /// The interval has both, or there are too few seeds.
+    /// The interval contains both outcomes, or there are too few seeds.
     CannotBeTold,
-    /// The whole interval breaks the claim.
+    /// The whole interval contradicts the claim.
     DoesNotHold,
 }
 
@@ -47,11 +47,11 @@ pub struct Difference {
     pub seeds: usize,
     /// The same difference of the published numbers.
     pub published: Option<f64>,
-    /// What follows.
+    /// The ruling that follows from it.
     pub ruling: Ruling,
 }
 
-/// A claim and how it fares.
+/// A claim and whether it holds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimVerdict {
     /// The claim's sentence.
@@ -145,7 +145,7 @@ fn per_seed(metric: Metric, row: &str, noise: &str, runs: &[RunRecord]) -> PerSe
     matching(row, noise, runs).filter_map(|run| Some((run.manifest.seed, metric.of(run)?))).collect()
 }
 
-/// The part of right labels, in per cent.
+/// The fraction of right labels, in per cent.
 fn clean(row: &str, noise: &str, runs: &[RunRecord]) -> PerSeed {
     let part = |run: &RunRecord| Some((run.manifest.seed, 100.0 * (1.0 - run.manifest.noise.as_ref()?.realised)));
     matching(row, noise, runs).filter_map(part).collect()

@@ -20,7 +20,7 @@ use tares::Checkpoint;
 /// At least this much time passes between two checkpoints.
 pub const CHECKPOINT_EVERY: Duration = Duration::from_secs(5);
 
-/// How often a lock of another machine is looked at.
+/// The time between two looks at a lock of another machine.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// The files of a finished run besides its spec, its manifest and its epochs.
@@ -55,7 +55,8 @@ impl RunDirectory {
         }
     }
 
-    /// Locks the directory unless somebody holds it. Also gives who holds it or, with the directory, who left it behind unfinished.
+    /// Locks the directory unless another process holds it. Also returns that process or, with the directory, a process that
+    /// ended without finishing here.
     ///
     /// # Errors
     /// It cannot be created or written.

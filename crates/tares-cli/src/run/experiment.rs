@@ -96,7 +96,7 @@ impl Experiment {
                 return Err(Error::empty(what).into());
             }
         }
-        // By the name of its directory: two rows in one directory would be each other's runs.
+        // Compare the names of directories: two rows in one directory would share their runs.
         let names = |list: Vec<String>| list.into_iter().map(|name| (file_name(&name), name)).collect::<Vec<_>>();
         only_once("noises", names(self.noises.iter().map(ToString::to_string).collect()))?;
         only_once("methods", names(self.methods.iter().map(Contender::called).collect()))?;

@@ -49,13 +49,13 @@ pub struct Load {
     /// Leave out files that cannot be read instead of failing
     #[arg(long)]
     pub skip_unreadable: bool,
-    /// Long-tailed classes: the first class keeps all its training rows, the last this fraction, those between in equal
-    /// factors. Only in spec files and recipes.
+    /// Long-tailed classes: the first class keeps all its training rows, the last this fraction, and the fractions of those
+    /// between decrease geometrically. Only in spec files and recipes.
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub imbalance: Option<f64>,
-    /// Train on this many rows at most: the first of every class, as many of each as its part of the data. Noise is put in
-    /// before, so that every row has the label it has in the whole. Only in spec files and recipes.
+    /// Train on this many rows at most: the first of every class, in proportion to the classes' sizes. Noise is put in before,
+    /// so that every row has the same label as in the full data. Only in spec files and recipes.
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<usize>,

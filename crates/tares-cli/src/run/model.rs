@@ -90,7 +90,7 @@ impl Model {
         if inputs.is_some() != self.network.network().is_some() || inputs.is_some_and(|inputs| inputs != row) {
             return Err(Error::value("inputs", format!("rows like {row:?}, as the data is read"), "others").into());
         }
-        // Features that stand for the rows have a width of their own.
+        // Features that replace the rows have a width of their own.
         let width = self.reading.features.or_else(|| self.reading.table.as_ref().map(TableRules::width));
         if width.is_some_and(|width| row != Shape::Flat(width)) {
             return Err(Error::value("columns of the table", format!("{row:?}"), "others").into());
@@ -119,7 +119,7 @@ impl Model {
     fn network_of(&self, weights: &[u8], device: &str) -> Outcome<AnyNetwork> {
         let device = tares::device::by_name(device)?;
         let (Some(network), Some(inputs)) = (self.network.network(), &self.inputs) else {
-            return Err(Failure::new(format!("{} is no network", self.network)));
+            return Err(Failure::new(format!("{} is not a network", self.network)));
         };
         let network = network.init(inputs.shape(), self.classes.len(), 0, &device)?;
         Ok(from_safetensors(network, weights)?)

@@ -117,7 +117,7 @@ pub fn told(
         (None, NoiseRate::Known) => exactly(spec.noise.known_rate(train).min(0.99), "the noise that was put in"),
         // Estimating takes long, and this method works without a rate.
         (None, NoiseRate::Auto) if !spec.method.needs_rate() => return Ok(None),
-        // A soft consensus knows how often it is wrong.
+        // A soft consensus says itself how often it is expected to be wrong.
         (None, NoiseRate::Auto) if train.beliefs(0).is_some() => {
             let wrong = |row: usize| {
                 let parts = train.beliefs(row).unwrap_or_default();
@@ -135,7 +135,7 @@ pub fn told(
     Ok(Some(multiplied(told, &spec.method)))
 }
 
-/// The record of the rate a method works with when it is told this one.
+/// The record of the rate that a method uses when it is told this one: some multiply it.
 fn multiplied(told: RateRecord, method: &Method) -> RateRecord {
     let value = method.clone().with_rate(told.value).rate().unwrap_or(told.value);
     if value == told.value {

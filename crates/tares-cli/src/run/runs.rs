@@ -28,7 +28,7 @@ use tares_data::Loaded;
 /// How long a thread without a run waits before it offers its help to the other runs again: much less than a step.
 const HELP_EVERY: Duration = Duration::from_micros(50);
 
-/// How often a run is looked at that another process is at work on.
+/// The time between two looks at a run that another process is training.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Is told about the progress of all runs. A run is named by its position among the specs.
@@ -51,7 +51,7 @@ pub fn place(out: &Path, spec: &Spec) -> PathBuf {
         .join(format!("seed-{}", spec.plan.seed))
 }
 
-/// What a run is called on the screen: `symmetric:0.5 npcl seed 1`.
+/// The name of a run on the screen: `symmetric:0.5 npcl seed 1`.
 pub fn name(spec: &Spec) -> String {
     format!("{} {} seed {}", spec.noise, spec.called(), spec.plan.seed)
 }
@@ -169,7 +169,7 @@ struct Turn {
     run: usize,
     watched: WatchedLock,
     not_before: Option<Instant>,
-    /// Whether it was said who is at work on it.
+    /// Whether a note has named the process that is at work on it.
     told: bool,
 }
 
@@ -178,7 +178,7 @@ impl Turn {
         Self { run, watched: WatchedLock::default(), not_before: None, told: false }
     }
 
-    /// Waits for its time, and helps other runs of this process meanwhile.
+    /// Waits until its time has come; meanwhile this thread helps other runs of the process.
     fn wait(&self) {
         while self.not_before.is_some_and(|then| Instant::now() < then) && !interrupt::asked() {
             if rayon::yield_now() != Some(rayon::Yield::Executed) {

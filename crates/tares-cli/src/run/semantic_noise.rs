@@ -60,7 +60,7 @@ impl Generator {
             None => {
                 let labels = self.labels(&clean, seed, device)?;
                 if let Some(file) = &file {
-                    // A cache that cannot be written costs time, no result.
+                    // Without a cache the result is the same, only later.
                     let _ = made.write(file, &labels);
                 }
                 labels
@@ -104,7 +104,7 @@ fn one_at_a_time() -> MutexGuard<'static, ()> {
         match TRAINING.try_lock() {
             Ok(guard) => return guard,
             Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-            // A thread of rayon's that simply waited could be the one that the training needs.
+            // Help instead of waiting: the training may need this very thread of rayon's pool.
             Err(TryLockError::WouldBlock) => {
                 if rayon::yield_now() != Some(rayon::Yield::Executed) {
                     std::thread::sleep(Duration::from_micros(50));
@@ -114,7 +114,7 @@ fn one_at_a_time() -> MutexGuard<'static, ()> {
     }
 }
 
-/// What labels were made by, and from what.
+/// What the labels depend on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Made {
     generator: String,
@@ -137,7 +137,7 @@ impl Made {
         cache.join("semantic").join(format!("{:016x}.json", print.value()))
     }
 
-    /// The labels in the file, if they are these and whole; a damaged file is as good as none.
+    /// The labels in the file, if they were made from the same things and are complete; a damaged file counts as absent.
     fn read(&self, file: &Path, data: &Dataset) -> Option<Vec<Label>> {
         let found: Labels = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
         let fits = found.labels.len() == data.len() && found.labels.iter().all(|&l| (l as usize) < data.classes());

@@ -39,7 +39,7 @@ pub struct Spec {
     /// The network; chosen from the data's shape if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Learner>,
-    /// What tables call the run; its method as it is written if absent.
+    /// The run's name in tables; if absent, its method as it is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The training method.
@@ -48,7 +48,7 @@ pub struct Spec {
     /// How the data is read.
     #[serde(default)]
     pub load: Load,
-    /// The features that stand for the rows.
+    /// The features that replace the rows.
     #[serde(default, skip_serializing_if = "FeatureSource::is_none")]
     pub features: FeatureSource,
     /// Several people's labels, whose soft consensus is learnt: a table of answers, or a directory that `tares consensus` wrote.
@@ -83,7 +83,7 @@ impl Spec {
         Ok(())
     }
 
-    /// What tables call the run. Runs that differ in more than the seed have different names, or they would be averaged.
+    /// The run's name in tables. Runs that differ in more than the seed need different names, or they would be averaged.
     pub fn called(&self) -> String {
         self.name.clone().unwrap_or_else(|| self.method.to_string())
     }

@@ -38,7 +38,7 @@ pub enum Start {
 /// What a run reports while it is trained.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// A judge took a step; what it is asked for.
+    /// A judge took a step; the text says what the judges are for.
     Judging(&'static str, JudgesProgress),
     /// Training is about to begin.
     Ready {
@@ -218,13 +218,13 @@ impl Training<'_> {
         let tested = loaded.test.as_ref().zip(learnt.test.as_deref());
         let predicted = tested.map(|(test, said)| (test, evaluate::answers(said, test.classes())));
         let network: Vec<Option<f64>> = learnt.epochs.iter().map(|epoch| epoch.test_accuracy).collect();
-        // A head answers instead of the network, and exists only at the end: there is no epoch to average over.
+        // A head predicts instead of the network and exists only at the end, so there are no epochs to average over.
         let head = predicted.as_ref().filter(|_| learnt.head.is_some()).map(|(test, answers)| {
             let right = answers.iter().zip(test.given()).filter(|(answer, given)| answer == given).count();
             right as f64 / test.len() as f64
         });
         let precisions: Vec<Option<f64>> = learnt.epochs.iter().map(|epoch| epoch.label_precision).collect();
-        // Trees only grow: the last round is the model, and those before it are none.
+        // The last round of trees is the model; earlier rounds are only parts of it, so nothing is averaged.
         let last = match learner {
             Learner::Network(_) => mean_of_last(&network),
             Learner::Columns(_) => network.last().copied().flatten(),

@@ -42,7 +42,7 @@ pub fn asked() -> bool {
 
 /// Does `work` on this thread, and stops it when `flag` is set, whatever Ctrl-C does.
 pub fn asked_by<T>(flag: Arc<AtomicBool>, work: impl FnOnce() -> T) -> T {
-    /// Puts the flag before back, also after a panic.
+    /// Restores the previous flag, also after a panic.
     struct Before(Option<Arc<AtomicBool>>);
     impl Drop for Before {
         fn drop(&mut self) {

@@ -45,6 +45,26 @@ pub fn start(directory: &Path, arguments: &[&str]) -> Child {
     command.current_dir(directory).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
+/// Stops a program with Ctrl-C, checks that it ends as it should, and gives what it said.
+#[cfg(unix)]
+pub fn interrupt(child: Child) -> String {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let notes = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(130), "{notes}");
+    notes
+}
+
+/// Stops a program with Ctrl-C as soon as it has written `file`.
+#[cfg(unix)]
+pub fn interrupt_after(mut child: Child, file: &Path) -> String {
+    wait_until(&file.display().to_string(), || {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be interrupted");
+        file.exists()
+    });
+    interrupt(child)
+}
+
 /// Runs a command whose output goes nowhere. Gives its exit code and its peak resident kilobytes, as Linux counts them.
 pub fn peak(mut command: Command) -> (Option<i32>, u64) {
     let mut child = command.stdout(Stdio::null()).spawn().unwrap();

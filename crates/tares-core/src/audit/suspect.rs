@@ -1,4 +1,4 @@
-//! [`Suspect`]: a label that is probably wrong, and why. The one type for it, whoever found it.
+//! [`Suspect`]: a label that is probably wrong, and why. All detectors use this type.
 
 use crate::dataset::Label;
 

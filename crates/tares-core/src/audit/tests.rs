@@ -135,7 +135,7 @@ fn heavy_pair_noise_is_seen_through() {
     assert!(ours > 0.93 && ours > argmax.max(confident) + 0.05, "{ours} against {argmax} and {confident}");
 }
 
-/// Wrong about one row in ten, sure of many others, and right to be: that is no noise.
+/// A classifier that is wrong about one row in ten but rightly sure of many others: that is not noise.
 #[test]
 fn a_weak_classifier_of_clean_labels_is_not_taken_for_noise() {
     let case = case(6000, &Transition::identity(5).unwrap(), 2.0, &mut stream(8, "test"));
@@ -147,7 +147,7 @@ fn a_weak_classifier_of_clean_labels_is_not_taken_for_noise() {
 }
 
 /// Labels drawn from the classifier's own doubts, the truth being its first choice: a sure classifier of doubtful labels looks
-/// exactly like an unsure one of right labels. The rate cannot be told, but the interval says so.
+/// exactly like an unsure one of right labels. The rate cannot be determined, but the interval shows that.
 #[test]
 fn the_band_holds_what_probabilities_cannot_tell() {
     let mut draws = stream(9, "test");
@@ -249,7 +249,7 @@ fn a_rare_class_that_the_judge_never_names_is_not_emptied() {
     }
 }
 
-/// What a judge says that knows nothing at all cannot be told from wrong labels; it is never said without a warning.
+/// The predictions of a judge without skill look like wrong labels; they always come with a warning.
 #[test]
 fn a_class_is_never_emptied_without_a_caution() {
     for believed in [1e-3, 0.023, 0.1] {

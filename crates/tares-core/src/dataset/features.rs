@@ -5,7 +5,7 @@ use crate::error::{Error, Result, same_length};
 use std::sync::Arc;
 
 impl Dataset {
-    /// The same rows, labels and names seen through other features, which also stand for the texts. `features` has a row for every
+    /// The same rows, labels and names with other features, which also replace the texts. `features` has a row for every
     /// stored row of the data set this one was cut from ([`stored`](Self::stored) says which is whose), so the parts of a split
     /// can share them.
     ///

@@ -6,7 +6,7 @@ use super::{Estimate, Overview};
 /// A rate this much above the disagreement, and by this factor, cannot come from the labels alone.
 const FAR_ABOVE: f64 = 0.05;
 const FAR_ABOVE_FACTOR: f64 = 1.2;
-/// A classifier with less skill than this may be wrong as often as the labels; with an interval this wide nobody can tell which.
+/// A classifier with less skill than this may be wrong as often as the labels; with an interval this wide, the two cannot be distinguished.
 const SKILL_TO_DECIDE: f64 = 0.5;
 const WIDE_INTERVAL: f64 = 0.25;
 /// Classes named in one sentence; the others are counted.
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_judge_hardly_better_than_the_largest_class_is_called_weak() {
-        // 260 rare rows among 11,183, all taken for the common class.
+        // 260 rare rows among 11,183, all mistaken for the common class.
         let weak = about(&overview(vec![10_923, 260], 260, 0.98), 0.0);
         assert!(weak[0].is_about_the_judge(), "{weak:?}");
         let said = weak[0].sentence(|class| class.to_string());

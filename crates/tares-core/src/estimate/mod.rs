@@ -94,7 +94,7 @@ pub struct Estimate {
     /// Where the rate lies, as far as the data can tell.
     pub interval: (f64, f64),
     /// The rate of noise that does not depend on difficulty, such as injected noise. It leaves out the additional mistakes that
-    /// people make on hard rows, which cannot be told from a weak classifier's own. Only [`Posterior`] makes the difference;
+    /// people make on hard rows, which look like a weak classifier's own. Only [`Posterior`] makes the difference;
     /// other detectors repeat `rate`.
     pub uniform_rate: f64,
     /// Which classes are mistaken for which.

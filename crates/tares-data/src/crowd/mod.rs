@@ -19,7 +19,7 @@ use crate::table::columns::Dictionary;
 use std::path::{Path, PathBuf};
 use tares_core::Label;
 
-/// Names of the column that tells the rows apart, when nobody says which it is.
+/// Names that mark the column of rows when the user does not name it.
 pub const ROW_NAMES: [&str; 12] =
     ["row", "index", "id", "item", "task", "question", "example", "sample", "object", "image", "file", "unit"];
 /// Names of the column that says who answered.
@@ -28,7 +28,7 @@ pub const ANNOTATOR_NAMES: [&str; 10] =
 /// Names of the column that holds the answers.
 pub const ANSWER_NAMES: [&str; 9] =
     ["label", "answer", "response", "what", "class", "annotation", "vote", "rating", "y"];
-/// Stands in `--wide` for every column that does not name the rows.
+/// In `--wide`, means every column that does not name the rows.
 pub const ALL_COLUMNS: &str = "*";
 
 /// How a table of answers is read.
@@ -74,7 +74,7 @@ pub struct CrowdTable {
     pub answers: Vec<CrowdAnswer>,
     /// True labels of the rows, where the set comes with them.
     pub truth: Option<Vec<u32>>,
-    /// All classes, where the set names them, also those nobody answered.
+    /// All classes, where the set names them, also those that no answer has.
     pub classes: Option<Vec<String>>,
     /// What a careful person should know.
     pub notes: Vec<String>,

@@ -65,7 +65,7 @@ impl Layout {
 /// Reads files one after the other. The pixels stay bytes and are stored once.
 ///
 /// # Errors
-/// A file that ends inside a record or holds none; a label that is no class.
+/// A file that ends inside a record or holds none; a label that is not a class.
 pub fn read(inputs: Vec<Input>, layout: Layout) -> Result<Pictures> {
     let path = inputs.first().map_or_else(PathBuf::new, |input| input.path().to_owned());
     let records = inputs.iter().map(|input| input.size_hint() / layout.record() as u64).sum::<u64>() as usize;

@@ -23,7 +23,7 @@ pub struct PictureList {
     column: usize,
     columns: usize,
     header: bool,
-    /// The column of the labels, if somebody named it.
+    /// The column of the labels, if the user named it.
     label: Option<String>,
 }
 

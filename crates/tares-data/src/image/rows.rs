@@ -18,7 +18,7 @@ use crate::table::labels::LabelColumn;
 use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Label, Shape};
 
-/// The shape of pictures that nobody will look at.
+/// The shape of pictures that are not shown.
 const THUMBNAIL: Shape = Shape::Image { channels: 3, height: 8, width: 8 };
 
 /// What a reader of pictures found.
@@ -121,7 +121,7 @@ pub(crate) fn load_with(
     options: &LoadOptions,
     progress: &mut dyn FnMut(ReadProgress),
 ) -> Result<NewRows> {
-    // Features that stand for the rows say nothing about the size of pictures, and nobody looks at new ones.
+    // Features that replace the rows don't depend on the size of pictures, and new pictures are not shown.
     let described = reading.features.is_some();
     let shape = if described { THUMBNAIL } else { Shape::from(reading.row) };
     let names = &reading.class_names;

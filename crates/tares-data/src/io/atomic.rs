@@ -22,7 +22,7 @@ use tempfile::{NamedTempFile, TempDir};
 const PREFIX: &str = ".tares-";
 const SUFFIX: &str = ".part";
 
-/// Writes a file. Nobody ever sees half of it; an error leaves what was there before. A name that ends in `.gz` is gzipped.
+/// Writes a file. No reader ever sees half of it; an error leaves the old file unchanged. A name that ends in `.gz` is gzipped.
 ///
 /// A new file gets the permissions the user's umask allows, an old one keeps its own. The target of a link is replaced, not
 /// the link. A pipe or a device cannot be replaced: it takes the bytes as they come.
@@ -184,7 +184,7 @@ fn part_file(folder: &Path) -> io::Result<NamedTempFile> {
     }
     loop {
         let part = builder.tempfile_in(folder)?;
-        // Some network file systems know no locks. Then nobody can sweep either.
+        // Some network file systems have no locks. Then leftovers cannot be removed either.
         let _ = part.as_file().lock();
         if part.path().exists() {
             return Ok(part);

@@ -41,7 +41,7 @@ impl Input {
         if metadata.is_dir() {
             return Err(DataError::format(path, Place::File, "is a folder, but a file is needed"));
         }
-        // A pipe has no length of its own: its bytes are counted as they come.
+        // A pipe has no length: its bytes are counted as they arrive.
         let length = if metadata.is_file() { metadata.len() } else { u64::MAX / DEFLATE_MOST };
         Self::new(path, BufReader::with_capacity(1 << 16, file), length, metadata.is_file())
     }

@@ -145,7 +145,7 @@ impl Tree {
                     self.refused.push((path, "is a link to a folder that is read already".into()));
                 }
             } else if wanted(&below) {
-                // Whoever opens a pipe waits for somebody to write into it.
+                // Opening a pipe would wait until another process writes into it.
                 match target.is_file() {
                     true => self.files.push(TreeFile { path: below, content: Content::OnDisk(path) }),
                     false => self.refused.push((path, "is a pipe, a socket or a device, not a file".into())),

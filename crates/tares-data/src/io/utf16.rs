@@ -29,7 +29,7 @@ pub(crate) struct Utf16<R> {
     order: Order,
     /// Bytes that are no whole character yet.
     raw: Vec<u8>,
-    /// Text that nobody took yet, from `taken` on.
+    /// Decoded text; the part from `taken` on has not been read yet.
     text: Vec<u8>,
     taken: usize,
     started: bool,

@@ -19,7 +19,7 @@ pub const MISSING_WORDS: [&str; 25] = [
 /// No word of [`MISSING_WORDS`] is longer.
 const LONGEST_WORD: usize = 8;
 
-/// Names that mark the label column when nobody says which it is.
+/// Names that mark the label column when the user does not name it.
 pub const LABEL_NAMES: [&str; 6] = ["label", "labels", "class", "target", "category", "y"];
 
 /// True if a cell holds no value.
@@ -242,7 +242,7 @@ impl RawTable {
         Ok(self.columns.remove(position).values.into_text())
     }
 
-    /// Removes the columns that nobody wants to learn from.
+    /// Removes columns that must not be learnt from.
     pub(crate) fn leave_out(&mut self, ignore: &[String]) -> Result<()> {
         let mut places = ignore.iter().map(|name| self.position(name)).collect::<Result<Vec<_>>>()?;
         places.sort_unstable();

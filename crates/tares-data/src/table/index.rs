@@ -1,4 +1,4 @@
-//! Columns that only number the rows: what pandas writes when nobody says `index=False`. They tell a network the order of the
+//! Columns that only number the rows: what pandas writes without `index=False`. They would show a network the order of the
 //! file, which is no property of a row.
 
 use crate::table::columns::{Column, LeftOut, RawTable, Values};

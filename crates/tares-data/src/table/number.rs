@@ -95,7 +95,7 @@ impl Notation {
         Ok(Values::Numbers(codes.iter().map(number).collect()))
     }
 
-    /// What is said about a column of this notation.
+    /// The note about a column of this notation.
     pub(crate) fn sentences(&self, column: &str, codes: &[u32], levels: &[String]) -> Vec<String> {
         let example = |wanted: &dyn Fn(&str) -> bool| {
             let level = levels.iter().find(|level| self.missing_word.as_ref() != Some(level) && wanted(level))?;

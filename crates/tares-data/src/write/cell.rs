@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Text that no spreadsheet takes for a formula: what would be run gets an apostrophe in front. A number is no formula.
+/// Text that no spreadsheet runs as a formula: an apostrophe is put in front where necessary. A number is not a formula.
 ///
 /// ```
 /// use tares_data::cell::guarded;
@@ -46,7 +46,7 @@ pub fn cell(text: &str) -> String {
     quoted(&guarded(text), b',').into_owned()
 }
 
-/// Appends one line of cells. They are quoted where they must be; whoever writes names from people guards them first.
+/// Appends one line of cells. They are quoted where necessary; callers must guard names from people first.
 pub fn push_line<T: AsRef<str>>(text: &mut String, cells: impl IntoIterator<Item = T>) {
     let start = text.len();
     for (place, cell) in cells.into_iter().enumerate() {

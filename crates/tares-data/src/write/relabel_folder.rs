@@ -1,7 +1,7 @@
 //! Class folders with other labels: every picture goes into the folder of its new class, everything else stays where it was.
 //!
 //! The new folder is built beside its place and renamed at the end, so it is whole or not there. It may replace the result of
-//! an earlier run, which its list of files proves it to be, but nothing that somebody else wrote.
+//! an earlier run, which it recognises by its list of files, but nothing else.
 
 use crate::error::{DataError, Place, Result};
 use crate::format::folder;
@@ -111,9 +111,9 @@ fn refuse_overlap(root: &Path, out: &Path) -> Result<()> {
     let problem = match (copy.starts_with(&data), data.starts_with(&copy)) {
         (true, true) => "is the data itself",
         (true, false) => "lies inside the data",
-        // An archive may lie beside its copy; whether something would be lost is looked at next.
+        // An archive may be beside its copy; the next check is whether something would be lost.
         (false, true) if root.is_dir() => "holds the data",
-        // Whoever works there would be left in a folder that is no more.
+        // A shell working in that folder would be left in a deleted one.
         _ if real(Path::new(".")).is_ok_and(|here| here.starts_with(&copy)) => "is where you are",
         _ => return Ok(()),
     };

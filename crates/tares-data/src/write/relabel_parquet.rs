@@ -23,7 +23,7 @@ pub(crate) fn relabel<R: ChunkReader + 'static>(
     let position = label_position(&columns, label, true).map_err(|source| DataError::content(file.path(), source))?;
     let leaf = &leaves[position];
     let classes = file.key_value("huggingface").and_then(|metadata| hugging_face_classes(&metadata, &leaf.name));
-    // Where the file names its numbered classes, the number is what stands in the column.
+    // If the file's metadata names numbered classes, the column holds the numbers.
     let numbered: Vec<Option<String>> = names
         .iter()
         .map(|name| {

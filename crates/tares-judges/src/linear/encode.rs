@@ -1,4 +1,4 @@
-//! Columns → what a linear model can multiply: numbers to mean 0 and variance 1, one column per category, one column
+//! Columns → the numbers that a linear model multiplies: numbers to mean 0 and variance 1, one column per category, one column
 //! that says where a number is missing, TF-IDF weights of texts. Fitted on the training rows alone.
 
 use crate::error::{Result, stored, value};

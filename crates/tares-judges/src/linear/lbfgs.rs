@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stop {
-    /// The part of the value that a further step may still be expected to gain.
+    /// Stop when the next step is expected to gain less than this fraction of the value.
     pub(crate) tolerance: f64,
     /// Iterations at most.
     pub(crate) iterations: usize,
@@ -18,11 +18,11 @@ pub(crate) struct Stop {
 
 /// How many pairs of steps and changes of the gradient are remembered.
 const MEMORY: usize = 10;
-/// The model of the curvature is trusted once it knows so many pairs.
+/// The curvature estimate is trusted once it holds this many pairs.
 const TRUSTED: usize = 4;
-/// A step must bring this part of the decrease that the slope promises,
+/// Weak Wolfe conditions: a step must reach this fraction of the decrease that the slope promises,
 const DECREASE: f64 = 1e-4;
-/// and leave at most this part of the slope.
+/// and leave at most this fraction of the slope.
 const SLOPE: f64 = 0.9;
 
 /// Moves `x` to a minimum of `f`, which writes its gradient and returns its value. Returns the value there.
@@ -37,13 +37,13 @@ pub(crate) fn minimise(
     let mut gradient = vec![0.0; x.len()];
     let mut value = f(x, &mut gradient)?;
     let mut memory: VecDeque<Pair> = VecDeque::with_capacity(MEMORY);
-    // With a million parameters fresh memory costs as much as the arithmetic: every vector is used again.
+    // With a million parameters, allocating memory costs as much as the arithmetic, so every vector is reused.
     let (mut next, mut next_gradient, mut direction) = (x.clone(), gradient.clone(), gradient.clone());
     for _ in 0..stop.iterations {
         towards_minimum(&memory, &gradient, &mut direction);
         let mut slope = dot(&direction, &gradient);
         if slope >= 0.0 {
-            // Rounding has spoilt the model of the curvature: start it anew with the steepest descent.
+            // Rounding has spoilt the curvature estimate: restart with steepest descent.
             memory.clear();
             towards_minimum(&memory, &gradient, &mut direction);
             slope = dot(&direction, &gradient);
@@ -99,7 +99,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// The pair of two points, in the memory of one that is no longer needed.
+    /// The pair of two points, stored in the memory of a pair that is no longer needed.
     fn between(x: &[f64], next: &[f64], gradient: &[f64], next_gradient: &[f64], mut old: Self) -> Option<Self> {
         let fill = |to: &mut Vec<f64>, a: &[f64], b: &[f64]| {
             to.clear();

@@ -27,16 +27,16 @@ use tares_core::Label;
 /// Strengths of the penalty that are tried, strong to weak, until one is worse than the one before: the penalty on ‖W‖²/2 beside
 /// the *sum* of losses, scikit-learn's 1/C.
 const PATH: [f64; 6] = [1000.0, 100.0, 10.0, 1.0, 0.1, 0.01];
-/// Then the best one's neighbours, half-way to the next on the path.
+/// Then the two half-way points beside the best one are tried.
 const NEIGHBOURS: [f64; 2] = [3.0, 1.0 / 3.0];
-/// Numbers to multiply per pass over all rows from which on the first fold alone decides the strength: its held-out rows are
-/// many then, and fits are what takes time.
+/// From this many multiplications per pass over all rows, the first fold alone chooses the strength: it has enough held-out
+/// rows then, and fits take most of the time.
 const LARGE: usize = 10_000_000;
 
 /// How a linear model is fitted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinearOptions {
-    /// The fit ends when a further step is expected to lower the loss by less than this part of it.
+    /// The fit ends when the next step is expected to lower the loss by less than this fraction of it.
     pub tolerance: f64,
     /// Iterations of L-BFGS at most.
     pub iterations: usize,
@@ -44,7 +44,7 @@ pub struct LinearOptions {
 
 impl Default for LinearOptions {
     fn default() -> Self {
-        // Judges need no more digits: log-losses along the path differ by far more.
+        // More digits are not needed: log-losses along the path differ by far more.
         Self { tolerance: 1e-4, iterations: 200 }
     }
 }
@@ -171,7 +171,7 @@ impl Fitting {
         Ok(Self { model, design, transposed, labels, weights, options })
     }
 
-    /// Fits anew from where the last fit ended.
+    /// Fits again, starting where the last fit ended.
     fn continue_at(&mut self, strength: f64, caller: Caller<'_>) -> Result<()> {
         if !(strength > 0.0 && strength.is_finite()) {
             return Err(value("strength of the penalty", "a finite number > 0", strength));
@@ -256,15 +256,15 @@ pub fn cross_fit(
     Ok(CrossFit { log_probs, setting: strength })
 }
 
-/// A strength, the log-loss of the deciding folds' held-out rows, and what was said about them.
+/// A strength, the log-loss on the held-out rows of the folds that decide, and the predictions for them.
 struct Tried {
     strength: f64,
     loss: f64,
     answers: Vec<Vec<f64>>,
 }
 
-/// The held-out rows' log-loss after calibration: a judge's answers are calibrated anyway, and a strong penalty only looks worse
-/// than it is because it makes every answer unsure.
+/// The held-out rows' log-loss after calibration, because answers are calibrated anyway. Without it a strong penalty would look
+/// worse than it is: it makes every answer less confident.
 fn held_loss(data: &Labelled<'_>, folds: &[Fold], answers: &[Vec<f64>]) -> Result<f64> {
     let held: Vec<usize> = folds.iter().zip(answers).flat_map(|(fold, _)| fold.held.iter().copied()).collect();
     let labels: Vec<Label> = held.iter().map(|&row| data.labels[row]).collect();

@@ -176,10 +176,10 @@ fn dot(column: &[f32], residuals: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Adds Σ value · (row `place` of `rows`): the sparse product that logits and gradients both are. `sums` has M entries, as has
-/// each of the rows.
+/// Adds Σ value · (row `place` of `rows`): the sparse product behind both logits and gradients. `sums` and each of the
+/// rows have M entries.
 fn add_products(sums: &mut [f64], rows: &[f64], places: &[u32], values: &[f32]) {
-    // With their number known to the compiler the sums stay in registers.
+    // If the compiler knows how many sums there are, they stay in registers.
     match sums.len() {
         1 => add_fixed::<1>(sums, rows, places, values),
         3 => add_fixed::<3>(sums, rows, places, values),

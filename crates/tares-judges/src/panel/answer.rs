@@ -1,4 +1,4 @@
-//! [`JudgeAnswer`]: what one judge says about every row, out-of-fold.
+//! [`JudgeAnswer`]: one judge's out-of-fold prediction for every row.
 
 use super::{Judge, PanelOptions};
 use crate::caller::{Caller, JudgeProgress};
@@ -14,20 +14,20 @@ use std::fmt;
 use std::time::Instant;
 use tares_core::Label;
 
-/// What one judge says about every row that it was not trained on. A judge from outside this crate gives one too.
+/// One judge's predictions for rows that it was not trained on. Judges outside this crate give one too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgeAnswer {
     /// The judge's name.
     pub judge: String,
     /// N × K log-probabilities, row after row, as the judge gives them.
     pub log_probs: Vec<f64>,
-    /// What was chosen for it on held-out rows, if anything was.
+    /// The setting that was chosen on held-out rows, if any.
     pub setting: Option<Setting>,
     /// Seconds of wall time.
     pub seconds: f64,
 }
 
-/// What was chosen for a judge on the rows held out.
+/// A setting that was chosen for a judge on held-out rows.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
@@ -96,7 +96,7 @@ pub fn ask(judge: Judge, data: &Labelled<'_>, options: &PanelOptions, caller: Ca
             };
             let loss =
                 |fit: &CrossFit<usize>| log_loss(&fit.log_probs, data.labels, data.classes, |row| data.weight(row));
-            // The first repetition decides about the shape for all of them.
+            // The first repetition chooses the shape of trees for all of them.
             let mut best: Option<(TreeOptions, CrossFit<usize>)> = None;
             for (part, &shape) in shapes.iter().enumerate() {
                 let next = fit(part, &cuts[0], shape)?;
@@ -139,7 +139,7 @@ fn answers<S>(fits: Vec<CrossFit<S>>) -> Vec<Vec<f64>> {
     fits.into_iter().map(|fit| fit.log_probs).collect()
 }
 
-/// The progress of one of several equal parts, as that of the whole.
+/// Reports the progress of one of several equal parts as progress of the whole.
 pub(super) fn part_of(step: JudgeProgress, part: usize, parts: usize) -> JudgeProgress {
     JudgeProgress { done: part * step.total + step.done, total: parts * step.total, ..step }
 }

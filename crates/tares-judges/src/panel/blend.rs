@@ -1,4 +1,4 @@
-//! Several answers become one: each calibrated, weighted by how well they predict the given labels together.
+//! Blends several answers: each is calibrated, and the weights are those that predict the given labels best together.
 
 use super::answer::{JudgeAnswer, Setting};
 use crate::calibrate;
@@ -6,14 +6,14 @@ use crate::error::{Result, same_length};
 use crate::softmax::{first_choice, log_loss};
 use tares_core::Label;
 
-/// How well one judge did.
+/// How well one judge predicted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgeScore {
     /// Which judge.
     pub judge: String,
     /// Out-of-fold log-loss of the given labels, after calibration. Wrong labels count like any other.
     pub log_loss: f64,
-    /// The part of given labels that were its first choice out-of-fold.
+    /// The fraction of given labels that it predicted out-of-fold.
     pub agreement: f64,
     /// Its calibration.
     pub temperature: f64,
@@ -25,7 +25,7 @@ pub struct JudgeScore {
     pub seconds: f64,
 }
 
-/// What the panel says about rows it has not seen.
+/// The panel's predictions for rows that it was not trained on.
 #[derive(Clone, Debug)]
 pub struct Judgement {
     /// N × K blended probabilities, row after row; every row sums to 1.
@@ -36,7 +36,7 @@ pub struct Judgement {
     pub scores: Vec<JudgeScore>,
     /// Out-of-fold log-loss of the blend.
     pub log_loss: f64,
-    /// The part of given labels that were the blend's first choice.
+    /// The fraction of given labels that the blend predicted.
     pub agreement: f64,
 }
 
@@ -85,8 +85,8 @@ fn agreement(scores: &[f64], labels: &[Label], classes: usize) -> f64 {
     rows.filter(|(row, label)| first_choice(row) == **label as usize).count() as f64 / labels.len() as f64
 }
 
-/// The shares, each ≥ 0 and together 1, with which the blend Σ share · p has the least log-loss: EM for a mixture, whose every
-/// turn lowers the loss. A few rows' worth of equal shares is added, so that few rows don't silence a judge.
+/// The shares, each ≥ 0 and together 1, with which the blend Σ share · p has the least log-loss: EM for a mixture, each
+/// iteration of which lowers the loss. Pseudo-counts of equal shares keep a judge from being dropped when rows are few.
 fn blend_weights(answers: &[Vec<f64>], labels: &[Label], classes: usize, weight: impl Fn(usize) -> f64) -> Vec<f64> {
     const PSEUDO_ROWS: f64 = 4.0;
     let judges = answers.len();

@@ -1,6 +1,6 @@
 //! The panel: several judges asked out-of-fold, each calibrated, blended by how well they predict the given labels.
 //!
-//! N rows, K classes. [`judge`] gives probabilities of every row by judges that did not train on it: what an audit needs.
+//! N rows, K classes. [`judge`] predicts every row by judges that were not trained on it: what an audit needs.
 //! [`fit`] also trains the judges on all rows, for new rows.
 
 mod answer;
@@ -63,7 +63,7 @@ impl FromStr for Judge {
     }
 }
 
-/// The judges for data of this shape: the linear model always, trees where there are columns to ask about, naive Bayes where
+/// The judges for data of this shape: the linear model always, trees if there are columns, naive Bayes if
 /// there are texts.
 pub fn portfolio(inputs: &Matrix) -> Vec<Judge> {
     let useful = |judge: &Judge| match judge {
@@ -74,7 +74,7 @@ pub fn portfolio(inputs: &Matrix) -> Vec<Judge> {
     Judge::ALL.into_iter().filter(useful).collect()
 }
 
-/// How a panel is asked.
+/// The options of a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PanelOptions {
     /// The judges; empty for the [`portfolio`] of the data.
@@ -99,15 +99,15 @@ impl Default for PanelOptions {
 }
 
 impl PanelOptions {
-    /// The shapes of trees that held-out rows choose from: as they are set, and small ones on parts of rows and columns, which
-    /// resist wrong labels and few rows.
+    /// The shapes of trees that held-out rows choose from: the one in the options, and small trees on samples of rows and columns,
+    /// which cope better with wrong labels and few rows.
     fn tree_shapes(&self) -> Vec<TreeOptions> {
         let large = TreeOptions { seed: self.seed, ..self.trees };
         let small = TreeOptions { leaves: 8, row_part: 0.5, column_part: 0.7, patience: 30, ..large };
         if large.leaves > small.leaves { vec![large, small] } else { vec![large] }
     }
 
-    /// The shape with so many leaves, as a [`Setting`] names it.
+    /// The shape with this many leaves, by which a [`Setting`] identifies it.
     pub fn tree_shape(&self, leaves: usize) -> TreeOptions {
         let shapes = self.tree_shapes();
         shapes.iter().copied().find(|shape| shape.leaves == leaves).unwrap_or(shapes[0])
@@ -136,7 +136,7 @@ pub struct Panel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Member {
-    /// Their mean is what the judge says.
+    /// The judge's prediction is their mean.
     models: Vec<Model>,
     temperature: f64,
     weight: f64,
@@ -176,13 +176,13 @@ impl Model {
     }
 }
 
-/// How many times trees are trained for new rows, each time without another part of the rows.
+/// How many times trees are trained for new rows, each time leaving out a different part of the rows.
 pub const BAGS: usize = 5;
 
-/// The repetition of folds that bags are cut by: none that rows are judged by.
+/// The repetition number of the folds that define bags; no other folds use it.
 const BAG_CUT: usize = 1_000;
 
-/// Trees of all parts of the rows but one, for each part.
+/// For each part of the rows, trees trained on all other parts.
 fn bag(data: &Labelled<'_>, shape: TreeOptions, caller: Caller<'_>) -> Result<Vec<Trees>> {
     if data.rows() < 2 {
         return Ok(vec![Trees::fit(data, shape, caller)?]);
@@ -207,7 +207,7 @@ pub fn fit(data: &Labelled<'_>, options: &PanelOptions, caller: Caller<'_>) -> R
 }
 
 impl From<Trees> for Panel {
-    /// Trees alone, as they are.
+    /// A panel of these trees alone.
     fn from(trees: Trees) -> Self {
         Self { members: vec![Member { models: vec![Model::Trees(trees)], temperature: 1.0, weight: 1.0 }] }
     }
@@ -215,8 +215,8 @@ impl From<Trees> for Panel {
 
 impl Panel {
     /// Trains judges on all rows with the settings, temperatures and shares that they had out-of-fold. Trees are trained
-    /// [`BAGS`] times on different parts of the rows and averaged: what one learns from a wrong label, most others don't. Judges from
-    /// outside (without a setting) are left out, and the shares of the others add up to 1 again.
+    /// [`BAGS`] times on different parts of the rows and averaged: most of them do not see a given wrong label. Judges from
+    /// outside (without a setting) are left out, and the shares of the others are scaled to sum to 1.
     ///
     /// # Errors
     /// No judge of this crate; as [`judge`].

@@ -1,6 +1,6 @@
-//! [`TextCounts`]: which n-grams every text holds, and how often.
+//! [`TextCounts`]: which n-grams every text contains, and how often.
 //!
-//! An n-gram is known by its hash alone; n-grams that share one of 2²⁰ buckets share a column. Nothing is fitted here: the
+//! N-grams are identified by their hash alone: those that share one of 2²⁰ buckets share a column. Nothing is fitted here: the
 //! counts of a row depend on its own text alone, so they are made once for all folds.
 
 use super::{TextOptions, ngrams};

@@ -11,7 +11,7 @@ use tares_core::Label;
 
 /// Single words: what people can look for in a text.
 const OPTIONS: TextOptions = TextOptions { words: (1, 1), characters: (0, 0), least_rows: 2, sublinear: true };
-/// Smoothing, so that a word of two rows doesn't count more than a word of twenty.
+/// Smoothing, so that a word in two rows doesn't count more than a word in twenty.
 const SMOOTHING: f64 = 1.0;
 
 /// How much every word speaks for each class: naive Bayes of single words.
@@ -21,7 +21,7 @@ pub struct TextEvidence {
 }
 
 impl TextEvidence {
-    /// Learns from columns of texts and the given labels. Single wrong labels change little: a word counts by its rows.
+    /// Learns from columns of texts and the given labels. A few wrong labels change little, because a word is counted over all its rows.
     ///
     /// ```
     /// use tares_judges::text::evidence::TextEvidence;

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 /// let counts = |texts: &[&str]| TextCounts::of(texts, options);
 /// let features = TextFeatures::fit(&counts(&["good morning", "good night", "good grief"])?)?;
 /// let rows = features.transform(&counts(&["Good, good Day"])?)?;
-/// assert_eq!(rows.row(0), (&[0][..], &[0.5f32.sqrt()][..])); // only "good" stands in two training rows
+/// assert_eq!(rows.row(0), (&[0][..], &[0.5f32.sqrt()][..])); // only "good" occurs in two training rows
 /// # Ok::<(), tares_judges::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,7 +66,7 @@ impl TextFeatures {
     /// A row per text. N-grams that no training row had are left out.
     ///
     /// # Errors
-    /// N-grams of training that the counts don't hold. Others are left out.
+    /// The counts lack kinds of n-grams that training had.
     pub fn transform(&self, counts: &TextCounts) -> Result<SparseRows> {
         if !counts.options().include(&self.options) {
             return Err(value(
@@ -75,7 +75,7 @@ impl TextFeatures {
                 format!("{:?}", counts.options()),
             ));
         }
-        // A table of all buckets is faster to look into than a search among those that have a column.
+        // Looking up a table of all buckets is faster than searching those that have a column.
         let mut column_of = vec![u32::MAX; 2 * BUCKETS as usize];
         self.grams.iter().zip(0..).for_each(|(&gram, column)| column_of[gram as usize] = column);
         let rows: Vec<Vec<(u32, f32)>> =

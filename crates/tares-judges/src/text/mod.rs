@@ -1,10 +1,10 @@
 //! Texts → sparse rows: hashed n-grams of words and of characters with TF-IDF weights.
 //!
 //! 1. `ngrams`: the runs of words and of characters that a text holds.
-//! 2. [`counts`]: their hashes and how often each comes. A row's counts depend on its own text alone.
-//! 3. [`features`]: weights. Fitted on the training rows alone, in every fold anew.
+//! 2. [`counts`]: their hashes and how often each occurs. A row's counts depend on its own text alone.
+//! 3. [`features`]: weights. Fitted on the training rows alone, separately in every fold.
 //!
-//! [`evidence`] tells people which words speak for a class.
+//! [`evidence`] shows people which words speak for a class.
 
 pub mod counts;
 pub mod evidence;
@@ -22,9 +22,9 @@ pub struct TextOptions {
     pub words: (usize, usize),
     /// Least and most characters of a run; (0, 0) for none.
     pub characters: (usize, usize),
-    /// An n-gram that fewer training rows hold is left out.
+    /// N-grams that occur in fewer training rows are left out.
     pub least_rows: u32,
-    /// Weigh an n-gram that stands n times in a row as 1 + ln n, not n.
+    /// Weight an n-gram that occurs n times in a row by 1 + ln n instead of n.
     pub sublinear: bool,
 }
 
@@ -38,7 +38,7 @@ impl Default for TextOptions {
 const MOST_BYTES: usize = 30_000_000;
 
 impl TextOptions {
-    /// For texts that have so many bytes together.
+    /// The options for texts with this many bytes in total.
     pub fn for_size(bytes: usize) -> Self {
         match bytes {
             ..=MOST_BYTES => Self::default(),

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 
 /// Bins besides the one for missing values.
 const BINS: usize = 255;
-/// A bin of numbers holds at least this weight: leaves are larger anyway, and fewer bins are faster.
+/// A bin of numbers has at least this weight: leaves are larger anyway, and fewer bins are faster.
 const LEAST_WEIGHT: f64 = 3.0;
-/// Quantiles of more rows than these are taken from every n-th row.
+/// With more rows than this, quantiles are computed from every n-th row.
 const SAMPLE: usize = 200_000;
 
 /// How every column is cut into bins.
@@ -134,12 +134,12 @@ fn edges(numbers: &[f32], weight: impl Fn(usize) -> f64) -> Vec<f32> {
     for pair in known.windows(2) {
         inside += pair[0].1;
         passed += pair[0].1;
-        // What is left is shared by the bins that are left: one heavy value must not starve the others.
+        // The remaining weight is shared by the remaining bins, so that one frequent value does not starve the others.
         let share = (total - passed + inside) / (BINS - edges.len()) as f64;
         let few = known.len() <= BINS;
         if inside >= if few { LEAST_WEIGHT } else { share.max(LEAST_WEIGHT) } && edges.len() < BINS - 1 {
             let middle = pair[0].0 + (pair[1].0 - pair[0].0) / 2.0;
-            // Rounding, or a distance that overflows, must not put the edge onto the right value.
+            // Neither rounding nor an overflow may put the edge onto the value on its right.
             edges.push(if middle.is_finite() && middle < pair[1].0 { middle } else { pair[0].0 });
             inside = 0.0;
         }

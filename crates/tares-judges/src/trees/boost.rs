@@ -1,7 +1,7 @@
-//! Boosting, round by round: slopes at the present scores → a tree per output (or one for all) → new scores.
+//! Boosting, round by round: slopes at the current scores → a tree per output (or one for all) → new scores.
 //!
-//! What is drawn in a round is a function of (seed, round), and scores are the sum of the trees in order, so a model that
-//! was written after any round continues to the same bits.
+//! Random draws of a round depend on (seed, round) only, and scores are the sum of the trees in order, so a model that was
+//! stored after any round continues to the same bits.
 
 use super::bins::{Binned, Binner};
 use super::grow::{Grown, Growth};
@@ -30,7 +30,7 @@ pub struct Boosting {
 }
 
 impl Boosting {
-    /// Before the first round: every row has its class's logarithmic share as score.
+    /// Before the first round: the scores of every row are the logarithms of the class frequencies.
     ///
     /// # Errors
     /// Data that don't fit together; options outside their domain; no dense column; 2³² or more rows.
@@ -38,7 +38,7 @@ impl Boosting {
         Self::check(data)?;
         options.check()?;
         let totals = data.class_weights();
-        // Half a row more for every class, so that a class without rows has a finite score.
+        // Half a row is added to every class, so that a class without rows has a finite score.
         let share =
             |class: usize| ((totals[class] + 0.5) / (totals.iter().sum::<f64>() + 0.5 * data.classes as f64)).ln();
         let start = match loss::outputs(data.classes) {
@@ -49,7 +49,7 @@ impl Boosting {
         Self::with(data, model)
     }
 
-    /// Continues a model on the rows it was trained on: the next round is the one it would have had.
+    /// Continues a model on the rows it was trained on, exactly as if training had not stopped.
     ///
     /// # Errors
     /// Other classes or columns than the model's.
@@ -113,7 +113,7 @@ impl Boosting {
     }
 
     /// One round with slopes from outside: [`outputs`](Self::outputs) per row, row after row. Only the rows `kept`
-    /// (ascending) have a part in the trees; `None` means all.
+    /// (ascending) are used for the trees; `None` means all.
     ///
     /// # Errors
     /// Lengths that differ; rows that are not there; slopes that are not finite; options with a curriculum of their own.
@@ -215,7 +215,7 @@ impl Boosting {
         self.model.rounds.push(round);
     }
 
-    /// The leaves of rows that the trees were grown from are known; only other rows have to walk.
+    /// The leaves of rows that the trees were grown from are known; only other rows are sent down the trees.
     fn take_grown(&mut self, round: Vec<Grown>) {
         let outputs = loss::outputs(self.model.classes);
         let shared = round.len() < outputs || outputs == 1;

@@ -1,8 +1,8 @@
 //! The curriculum loss on trees: in every round Algorithm 1 looks at the margins of **all** training rows, and only the rows
 //! it keeps have gradients.
 //!
-//! There are no batches, so this is the paper's own E, Q or NPCL of the whole training set. A pruned row keeps being scored:
-//! once the trees agree with its label it comes back.
+//! There are no batches, so this is the paper's own E, Q or NPCL of the whole training set. A pruned row is still scored:
+//! once the trees agree with its label, it is kept again.
 
 use super::histogram::Slope;
 use super::loss;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use tares_core::margin::margin;
 use tares_core::{Curriculum, Extra, Label, Selector, Surrogate, Threshold};
 
-/// Which rows have gradients, and which gradients.
+/// Which rows have gradients, and of which loss.
 ///
 /// ```
 /// use tares_core::{Surrogate, Threshold};
@@ -33,12 +33,12 @@ pub struct TreeCurriculum {
     pub balanced: bool,
     /// Rounds in which all rows are kept.
     pub burn_in: usize,
-    /// Kept rows follow the base loss itself, with a hessian of 1, instead of the log-loss.
+    /// Train kept rows on the base loss itself, with a hessian of 1, instead of the log-loss.
     pub base_gradients: bool,
 }
 
 impl TreeCurriculum {
-    /// A curriculum with this threshold: ranked by the hinge, ten rounds of burn-in, kept rows follow the log-loss.
+    /// A curriculum with this threshold: ranked by the hinge, ten rounds of burn-in, kept rows trained on the log-loss.
     pub fn new(threshold: Threshold) -> Self {
         Self { threshold, base: Surrogate::Hinge, extra: false, balanced: false, burn_in: 10, base_gradients: false }
     }

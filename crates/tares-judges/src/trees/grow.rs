@@ -7,7 +7,7 @@ use super::tree::{Node, Tree, goes_left};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Entries of columns and bins below which threads cost more than they bring.
+/// With fewer entries of columns and bins, threads cost more time than they save.
 const WORTH_THREADS: usize = 60_000;
 
 /// What a tree is grown from.
@@ -18,7 +18,7 @@ pub(crate) struct Growth<'a> {
     pub(crate) columns: &'a [u32],
     pub(crate) leaves: usize,
     pub(crate) limits: Limits,
-    /// The part of −G/(H + λ) that a leaf's values are.
+    /// A leaf's values are this fraction of −G/(H + λ).
     pub(crate) rate: f64,
 }
 
@@ -49,7 +49,7 @@ struct Leaf {
     histograms: Vec<i64>,
 }
 
-/// Memory that the leaves of a tree hand on.
+/// Memory that the leaves of a tree reuse.
 #[derive(Default)]
 struct Scratch {
     rows: Vec<u32>,
@@ -58,7 +58,7 @@ struct Scratch {
     free: Vec<Vec<i64>>,
 }
 
-/// Two leaves to look at: the smaller one's rows, and the histograms of their parent, which become those of the larger one.
+/// Two leaves to be examined: the smaller one's rows, and the histograms of their parent, which become those of the larger one.
 struct Siblings<'a> {
     small: &'a mut [i64],
     small_total: &'a [i64],
@@ -67,7 +67,7 @@ struct Siblings<'a> {
 }
 
 impl Growth<'_> {
-    /// The tree of the rows `rows`; other rows have no part in it.
+    /// Grows the tree from `rows` alone.
     pub(crate) fn grow(&self, mut rows: Vec<u32>) -> Grown {
         let width = self.quantised.stride();
         let mut total = vec![0; width];
@@ -198,7 +198,7 @@ impl Growth<'_> {
                 .for_each(|place| keep(one_column(place, &mut small[range(place)], &mut large[of_large(place)])));
             return best;
         }
-        // Which thread looks at which column changes no bit.
+        // The result does not depend on which thread takes which column.
         let (mut rest, mut rest_of_large) = (small, large);
         let mut columns = Vec::with_capacity(self.columns.len());
         for place in 0..self.columns.len() {
@@ -236,8 +236,8 @@ fn keep_better(best: &mut Option<Cut>, offered: Option<Cut>) {
     }
 }
 
-/// Rows that go left first, each side in its old order. Returns how many go left. No branch depends on a row: it would be guessed
-/// wrong every other time.
+/// Rows that go left first, each side in its old order. Returns how many go left. No branch depends on a row: it would be
+/// mispredicted half of the time.
 fn part(rows: &mut [u32], scratch: &mut Vec<u32>, left: impl Fn(u32) -> bool) -> usize {
     scratch.resize(rows.len().max(scratch.len()), 0);
     let mut kept = 0;

@@ -1,6 +1,6 @@
 //! Gradients as integers, and their sums per bin.
 //!
-//! Every round the gradients are rounded to 30 bits of their largest one. Sums of integers are exact: they depend neither on
+//! In every round the gradients are rounded to 30 bits relative to the largest. Sums of integers are exact: they depend neither on
 //! the order of rows nor on threads, and the histogram of one child is exactly its parent's minus its sibling's.
 
 use crate::error::{Result, value};
@@ -14,12 +14,12 @@ pub struct Slope {
     pub hessian: f64,
 }
 
-/// The gradients of N rows and M outputs as integers: per row M pairs (gradient, hessian). Rows that all count alike are counted in the
-/// low bits of the first hessian, so that a row and a bin of one output are two words; otherwise the weight follows as one more.
+/// The gradients of N rows and M outputs as integers: per row M pairs (gradient, hessian). If all rows have weight 1, the low bits
+/// of the first hessian count the rows, so that a row or bin of one output takes two words; otherwise the weight is one more word.
 pub(crate) struct Quantised {
     pub(crate) values: Vec<i64>,
     pub(crate) outputs: usize,
-    /// What one unit of a gradient, a hessian and a weight stands for.
+    /// The value of one integer unit of a gradient, a hessian and a weight.
     units: [f64; 3],
     /// Bits that the number of rows takes; 0 if rows have weights of their own.
     count_bits: u32,
@@ -36,7 +36,7 @@ pub(crate) struct Outputs {
 
 /// Bits of the largest gradient.
 const BITS: u32 = 30;
-/// A hessian that shares its word with the number of rows has at least so many bits; with more than 2²³ rows the number has its own word.
+/// A hessian that shares its word with the row count has at least this many bits; with more than 2²³ rows the count has its own word.
 const LEAST_BITS: u32 = 16;
 
 impl Quantised {
@@ -112,7 +112,7 @@ impl Quantised {
         sum as f64 * self.units[2]
     }
 
-    /// The rows' numbers one after the other, so that every column reads them in one go.
+    /// Copies the rows' numbers one after the other, so that every column reads them sequentially.
     pub(crate) fn gather(&self, rows: &[u32], gathered: &mut Vec<i64>) {
         let stride = self.stride();
         gathered.clear();
@@ -126,9 +126,9 @@ impl Quantised {
     }
 }
 
-/// A power of two of which at most 2^bits make `largest`.
+/// The power of two that is the unit: `largest` is at most 2^bits units.
 fn unit(largest: f64, bits: u32) -> f64 {
-    // Below this, products of units would lose bits; gradients that small move nothing.
+    // Below this, products of units would lose bits; gradients that small have no effect.
     let largest = largest.max(1e-200);
     2f64.powi(largest.log2().ceil() as i32 - bits as i32)
 }

@@ -1,4 +1,4 @@
-//! The judge of trees: gradient-boosted trees on histograms, grown leaf by leaf.
+//! The tree judge: gradient-boosted trees on histograms, grown leaf by leaf.
 //!
 //! `bins` → `histogram` → `split` → `grow` → `boost`; `curriculum` decides which rows have gradients. Sums of
 //! gradients are exact integers, so neither threads nor the order of rows change a split.
@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tares_core::Label;
 use tree::Tree;
 
-/// Rounds between two looks at the held-out rows of all folds.
+/// Rounds between two evaluations on the held-out rows of all folds.
 const STRIDE: usize = 5;
 
 /// The trees of a round: one per output, or a single one for all.
@@ -179,7 +179,7 @@ impl Training {
         Ok(())
     }
 
-    /// What the first `rounds` rounds say about the held-out rows.
+    /// The predictions of the first `rounds` rounds for the held-out rows.
     fn log_probs(&self, rounds: usize) -> Vec<f64> {
         let model = self.boosting.model();
         let mut scores = model.start.repeat(self.held.binned.rows);

@@ -8,21 +8,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TreeOptions {
-    /// The part of each Newton step that is taken.
+    /// The learning rate: the fraction of each Newton step that is taken.
     pub rate: f64,
     /// Rounds at most.
     pub rounds: usize,
-    /// When rounds are chosen on held-out rows: stop after so many without a better log-loss.
+    /// When rounds are chosen on held-out rows: stop after this many without a better log-loss.
     pub patience: usize,
     /// Leaves of a tree at most.
     pub leaves: usize,
-    /// Weight of the rows of a leaf at least; `None`: from 5 (up to 400 rows) to 20 (6,400 rows and more), √rows / 4 between.
+    /// The least weight of a leaf's rows; `None`: from 5 (up to 400 rows) to 20 (6,400 rows and more), √rows / 4 between.
     pub least_rows: Option<f64>,
     /// Penalty λ on the squared values of leaves.
     pub l2: f64,
-    /// The part of rows that each round draws.
+    /// The fraction of rows that each round draws.
     pub row_part: f64,
-    /// The part of columns that each tree draws.
+    /// The fraction of columns that each tree draws.
     pub column_part: f64,
     /// One tree per round whose leaves hold a value per class, instead of a tree per class.
     pub shared: bool,

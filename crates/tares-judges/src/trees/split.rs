@@ -1,12 +1,12 @@
 //! The best way to cut a leaf in two along one column.
 //!
-//! With G and H the sums of gradients and hessians, M outputs and the penalty λ, a leaf is worth `Σ_m G_m² / (H_m + λ)` and a
-//! cut gains what its two sides are worth beyond the whole (Chen & Guestrin 2016, equation 7, without the factor ½).
+//! With G and H the sums of gradients and hessians, M outputs and the penalty λ, a leaf's score is `Σ_m G_m² / (H_m + λ)`, and the
+//! gain of a cut is the score of its two sides minus that of the whole (Chen & Guestrin 2016, equation 7, without the factor ½).
 
 use super::histogram::Quantised;
 use super::tree::Rule;
 
-/// What a cut must leave on both sides, and how values are smoothed.
+/// The least that a cut must leave on both sides, and how values are smoothed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Limits {
     /// Weight of the rows of a leaf.
@@ -15,13 +15,13 @@ pub(crate) struct Limits {
     pub(crate) l2: f64,
 }
 
-/// Gains below this are rounding.
+/// Gains below this are rounding errors.
 const LEAST_GAIN: f64 = 1e-9;
-/// A leaf's hessian: below, the step −G/H is a guess.
+/// The least hessian of a leaf: below it, the step −G/H is unreliable.
 const LEAST_HESSIAN: f64 = 1e-3;
-/// Categories with more levels than these are ordered by their gradients, and smoothed: ...
+/// Categories with more levels than this are ordered by their mean gradients, which are smoothed
 const FEW_LEVELS: usize = 4;
-/// ... as if each had this many more rows of the leaf's mean.
+/// as if each level had this many more rows with the leaf's mean.
 const SMOOTHING_ROWS: f64 = 10.0;
 
 /// A cut.
@@ -35,7 +35,7 @@ pub(crate) struct Cut {
     pub(crate) left: Vec<i64>,
 }
 
-/// Whether a gain is more than another by more than the rounding of gradients. Equal gains are frequent in the first rounds, where
+/// Whether a gain exceeds another by more than the rounding of gradients. Equal gains are frequent in the first rounds, where
 /// rows of a class have equal gradients; the first one found must win, whatever the last digits are.
 pub(crate) fn clearly_more(gain: f64, other: f64) -> bool {
     gain > other * (1.0 + 1e-7)
@@ -53,7 +53,7 @@ pub(crate) fn best_cut(
     let search = Search { histogram, total, column, quantised, limits, width: quantised.stride() };
     match (category, search.width) {
         (true, _) => search.categories(),
-        // A constant width makes the loop over bins straight code.
+        // A constant width lets the compiler unroll the loop.
         (false, 2) => search.numbers([0; 2]),
         (false, 3) => search.numbers([0; 3]),
         (false, width) => search.numbers(vec![0; width]),
@@ -112,7 +112,7 @@ impl Search<'_> {
         let (gain, last, missing_left) = best?;
         let mut left = nothing;
         (usize::from(!missing_left)..=last).for_each(|bin| add(left.as_mut(), self.bin(bin)));
-        // Nobody was missing here: later ones go with the larger side.
+        // No value is missing here; missing values of new rows go to the larger side.
         let missing_left = if missing { missing_left } else { self.most_go(left.as_ref()) };
         Some(Cut {
             gain,
@@ -181,7 +181,7 @@ impl Search<'_> {
         (0..self.quantised.outputs).map(one).sum()
     }
 
-    /// What both sides are worth beyond the whole; 0 if one of them holds too little.
+    /// The gain of a cut; 0 if one side holds too little.
     #[inline]
     fn gain(&self, left: &[i64], whole: f64, l2: f64) -> f64 {
         let weight = self.quantised.weight(left);

@@ -17,7 +17,7 @@ pub(crate) enum Rule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Node {
-    /// A question; both children stand further down the list.
+    /// A question; both children come later in the list.
     Branch { column: u32, rule: Rule, missing_left: bool, left: u32, right: u32 },
     /// Position of the leaf's M values among the tree's.
     Leaf { first: u32 },

@@ -1,6 +1,6 @@
 //! Vector instructions chosen at run time. One of the two modules with `unsafe`, which is needed for two things:
 //!
-//! 1. [`widest`] calls a function compiled for vector instructions that not every processor has. Each call stands behind the
+//! 1. [`widest`] calls a function compiled for vector instructions that not every processor has. Each call comes after the
 //!    run-time check for exactly the features that its function enables.
 //! 2. [`Wide512`] and [`Wide256`] wrap vector instructions, so that sums stay in registers whatever the optimiser makes of
 //!    loops over arrays. Both types are private and named only in the two functions of point 1, so no value of them exists

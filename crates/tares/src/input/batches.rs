@@ -77,7 +77,7 @@ impl Batches {
             rows.last_mut().expect("one batch").extend(single);
         }
         let variation = Some((plan.augment.clone(), stream(plan.seed, &format!("augment/{epoch}"))));
-        // Labels that are not certain are drawn anew in every epoch, each class as often as it is believed.
+        // Labels that are not certain are drawn anew in every epoch, by their class probabilities.
         let labels = stream(plan.seed, &format!("labels/{epoch}"));
         Self::start(data, transform, rows, variation, Some(labels), device)
     }

@@ -66,7 +66,7 @@ impl InputTransform {
     /// The transform for this training data.
     ///
     /// # Errors
-    /// Values outside their domain; augmentation of rows that are no pictures; a crop or a border larger than the
+    /// Values outside their domain; augmentation of rows that are not pictures; a crop or a border larger than the
     /// picture; the wrong number of means.
     pub fn new(train: &Dataset, augment: &Augment, normalise: &Normalise) -> Result<Self> {
         augment.check()?;
@@ -74,7 +74,7 @@ impl InputTransform {
         let input = dims(train.shape());
         let flat = matches!(train.shape(), Shape::Flat(_));
         if flat && !augment.is_none() {
-            return Err(Error::value("augmentation", "off for rows that are no pictures", "on").into());
+            return Err(Error::value("augmentation", "off for rows that are not pictures", "on").into());
         }
         let mut output = input;
         let smaller = input[1].min(input[2]);

@@ -95,7 +95,7 @@ impl MemoryLossConfig {
 /// loss = mean_i −Σ_c q_i(c) log p_i(c)        q_i(c) ∝ t_i(c)^γ T[c][y_i]
 /// ```
 /// t_i is the moving average of the network's answers to row i and T counts how labels are mistaken where it is sure
-/// ([`tares_core::memory`]). Nothing has to be told about the noise: with right labels q stays at the labels and the loss is
+/// ([`tares_core::memory`]). The noise rate need not be known: with right labels q stays at the labels and the loss is
 /// plain cross-entropy; rows whose label is given up are taught the remembered answer.
 ///
 /// Call [`begin_epoch`](Self::begin_epoch) before every epoch. The state is [`memory`](Self::memory), N × K numbers.
@@ -143,7 +143,7 @@ impl MemoryLoss {
         Ok(self)
     }
 
-    /// Counts anew how labels are mistaken, unless this epoch (from 0) belongs to the burn-in.
+    /// Counts again how labels are mistaken, unless this epoch (from 0) belongs to the burn-in.
     ///
     /// # Errors
     /// None that checked labels could cause.

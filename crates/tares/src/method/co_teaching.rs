@@ -3,8 +3,8 @@
 //! Both see the same batch; I1, I2 are the ⌊(1 − R(e)) m⌋ smallest cross-entropies of each. Network 1 steps on the mean over
 //! I2, network 2 on the mean over I1.
 
-use super::rate::{RATE_MEANING, Rate};
 use super::small_loss::{RAMP_MEANING, smallest};
+use super::written::{RATE_MEANING, Rate};
 use crate::error::Result;
 use crate::loss::cross_entropy;
 use crate::network::Classifier;

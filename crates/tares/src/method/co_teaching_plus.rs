@@ -5,8 +5,8 @@
 //! cross-entropy of the batch during the first 5,000 steps, and not at all afterwards.
 
 use super::co_teaching::exchange;
-use super::rate::{RATE_MEANING, Rate};
 use super::small_loss::{RAMP_MEANING, smallest_among};
+use super::written::{RATE_MEANING, Rate};
 use crate::error::Result;
 use crate::loss::cross_entropy;
 use crate::network::Classifier;

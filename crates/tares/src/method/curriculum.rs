@@ -9,7 +9,7 @@
 //! | `cl-e` (E) | m |
 //! | `npcl` | (1−r)² m + (1−r) e, or (1−r) m when not adaptive |
 
-use super::rate::{RATE_MEANING, Rate};
+use super::written::{RATE_MEANING, Rate};
 use crate::error::{Error, Result};
 use crate::loss::{CurriculumLossConfig, SampleLoss};
 use crate::network::Classifier;
@@ -27,7 +27,7 @@ pub enum Bound {
     E,
     /// The tighter bound: C = m + e.
     Q,
-    /// A prior of your own: C = c · m.
+    /// Your own threshold: C = c · m.
     Custom(f64),
 }
 

@@ -1,4 +1,4 @@
-//! ELR, early-learning regularisation (Liu et al., 2020): early answers are kept in mind against the labels.
+//! ELR, early-learning regularisation (Liu et al., 2020): the network is held to its early predictions, against the labels.
 //!
 //! ```text
 //! l = CE + λ log(1 − ⟨t_i, p⟩)        t_i ← β t_i + (1 − β) p

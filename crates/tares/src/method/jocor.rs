@@ -5,9 +5,9 @@
 //! ```
 //! The ⌊(1 − R(e)) m⌋ smallest l of the batch are kept; one step of both networks on their mean.
 
-use super::rate::{RATE_MEANING, Rate};
 use super::small_loss::{RAMP_MEANING, smallest};
 use super::within;
+use super::written::{RATE_MEANING, Rate};
 use crate::error::Result;
 use crate::loss::cross_entropy;
 use crate::network::Classifier;

@@ -6,8 +6,8 @@
 //! `Σ v l / Σ v`. The mentor is either fixed to a predefined curriculum or learnt from a small trusted part of
 //! the training rows, for which it is known whether the given label is right.
 
-use super::rate::{RATE_MEANING, Rate};
 use super::within;
+use super::written::{RATE_MEANING, Rate};
 use crate::batches::Batch;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};

@@ -9,32 +9,29 @@ mod co_teaching_plus;
 mod curriculum;
 mod d2l;
 mod elr;
-mod grammar;
 mod jocor;
 mod mentornet;
 mod plain_loss;
-mod rate;
 mod rog;
 mod self_paced;
 mod small_loss;
-mod table;
 mod tares;
 mod truncated_gce;
+mod written;
 
 pub use co_teaching::CoTeaching;
 pub use co_teaching_plus::CoTeachingPlus;
 pub use curriculum::{Bound, Cl, Npcl};
 pub use d2l::{D2l, local_dimension};
 pub use elr::Elr;
-pub use grammar::{Methods, Parameter};
 pub use jocor::JoCoR;
 pub use mentornet::MentorNet;
 pub use plain_loss::{Gce, PlainLoss};
-pub use rate::Rate;
 pub use rog::{Rog, RogHead};
 pub use self_paced::SelfPaced;
 pub use tares::Tares;
 pub use truncated_gce::TruncatedGce;
+pub use written::{Methods, Parameter, Rate};
 
 use crate::error::Result;
 use crate::loss::SampleLoss;
@@ -86,11 +83,11 @@ pub enum Method {
     /// Two networks that choose samples together and are pulled towards each other.
     #[serde(rename = "jocor")]
     JoCoR(JoCoR),
-    /// Labels are replaced by answers, step by step, once the dimension of the features rises.
+    /// Labels are replaced by predictions, step by step, once the dimension of the features rises.
     D2l(D2l),
-    /// Holds the network to its early answers, against the labels.
+    /// Holds the network to its early predictions, against the labels.
     Elr(Elr),
-    /// Labels are believed as far as the network's remembered answers allow.
+    /// Labels are corrected by the network's remembered predictions.
     Tares(Tares),
     /// A robust head on the features of a network trained by another method.
     Rog(Rog),
@@ -152,10 +149,10 @@ impl Method {
             Self::MentorNet(_) => "MentorNet proper: a small network weighs the samples of the large one",
             Self::CoTeaching(_) => "two networks that choose samples for each other",
             Self::CoTeachingPlus(_) => "Co-teaching on the samples the two networks disagree about",
-            Self::JoCoR(_) => "two networks that choose samples together and are drawn towards each other",
-            Self::D2l(_) => "labels give way to answers once the dimension of the features rises",
-            Self::Elr(_) => "holds the network to its early answers, against the labels",
-            Self::Tares(_) => "labels are believed as far as remembered answers allow; nothing has to be told",
+            Self::JoCoR(_) => "two networks that choose samples together and are pulled towards each other",
+            Self::D2l(_) => "replaces labels by predictions, step by step, once the dimension of the features rises",
+            Self::Elr(_) => "holds the network to its early predictions, against the labels",
+            Self::Tares(_) => "corrects labels by the network's remembered predictions; needs no noise rate",
             Self::Rog(_) => "a robust head on the features of a network trained by another method",
         }
     }
@@ -213,7 +210,7 @@ impl Method {
         }
     }
 
-    /// Whether it works with the noise rate if it is told one. (MentorNet has a percentile of its own otherwise.)
+    /// Whether it uses the noise rate if it is told one. (MentorNet otherwise uses its own percentile.)
     pub fn takes_rate(&self) -> bool {
         self.its_rate().is_some()
     }

@@ -238,7 +238,7 @@ fn published_head<N: Classifier>(
 }
 
 impl RogHead {
-    /// How many classes it tells apart.
+    /// The number of classes.
     pub fn classes(&self) -> usize {
         self.classes
     }

@@ -2,8 +2,8 @@
 //!
 //! Keeps the ⌊(1 − R(e)) m⌋ smallest cross-entropies; the objective is their mean.
 
-use super::rate::{RATE_MEANING, Rate};
 use super::small_loss::{RAMP_MEANING, smallest};
+use super::written::{RATE_MEANING, Rate};
 use crate::error::Result;
 use crate::loss::cross_entropy;
 use crate::network::Classifier;

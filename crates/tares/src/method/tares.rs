@@ -1,13 +1,13 @@
-//! Tares, this project's own method: labels are believed as far as the network's remembered answers allow.
+//! Tares, this project's own method: labels are corrected by the network's remembered predictions.
 //!
 //! ```text
 //! l = mean_i −Σ_c q_i(c) log p_i(c)        q_i(c) ∝ t_i(c)^γ T[c][y_i]
 //! t_i ← moving average of the answers to row i        T[c][y] = share of label y where the memory is surest of c
 //! ```
 //! During the burn-in q is the label. Then it is the posterior of the true class, given label and memory
-//! ([`tares_core::memory`] has the why): with right labels T is nearly the identity and this is plain cross-entropy; where labels
-//! are wrong, T says how often and which way, and rows whose label is given up are taught the remembered answer instead of being
-//! dropped. So the paper's adaptive threshold follows the state of training with nothing told: neither rate nor kind of noise.
+//! ([`tares_core::memory`] explains why): with right labels T is nearly the identity and this is plain cross-entropy; where labels
+//! are wrong, T says how often and in favour of which class, and rows whose label is rejected are trained on the remembered
+//! prediction instead of being dropped. Neither the rate nor the kind of noise has to be known.
 //!
 //! A row counts as kept while its label is believed (q_i(y_i) ≥ ½); the estimated rate is the mean of 1 − q_i(y_i).
 
@@ -27,11 +27,11 @@ pub struct Tares {
     pub beta: f64,
     /// γ at the end, at least 1: how much a remembered answer counts against a label.
     pub sharpness: f64,
-    /// In (0, 1]: the part of the rows of each class, the surest first, on which mistakes are counted.
+    /// In (0, 1]: the fraction of the rows of each class, the surest first, on which mistakes are counted.
     pub surest: f64,
-    /// In [0, 1]: the part of the epochs in which all labels are believed; at least one epoch.
+    /// In [0, 1]: the fraction of the epochs in which all labels are believed; at least one epoch.
     pub burn_in: f64,
-    /// In [0, 1]: after which part of the epochs γ has risen from 1 to `sharpness`.
+    /// In [0, 1]: the fraction of the epochs after which γ has risen from 1 to `sharpness`.
     pub sharp_from: f64,
 }
 
@@ -46,9 +46,12 @@ impl Tares {
     pub(super) const MEANINGS: &[(&str, &str)] = &[
         ("beta", "how long answers are remembered, in [0, 1)"),
         ("sharpness", "how much a remembered answer counts against a label in the end, at least 1"),
-        ("surest", "the part of each class's rows, surest first, on which mistakes are counted, in (0, 1]"),
-        ("burn-in", "the part of the epochs in which all labels are believed"),
-        ("sharp-from", "the part of the epochs after which the sharpness, 1 after the burn-in, is reached"),
+        ("surest", "the fraction of each class's rows, surest first, on which mistakes are counted, in (0, 1]"),
+        ("burn-in", "the fraction of the epochs in which all labels are believed"),
+        (
+            "sharp-from",
+            "the fraction of the epochs after which the full sharpness is reached; it is 1 after the burn-in",
+        ),
     ];
 
     pub(crate) fn check(&self) -> Result<()> {

@@ -1,5 +1,5 @@
 //! Networks that classify. [`Network`] names them, [`Network::init`] makes one for a data shape, and [`Classifier`] is
-//! what a module of your own implements to be trained like them.
+//! what your own module implements to be trained like them.
 //!
 //! Inputs are `[batch, channels, height, width]`; flat data comes as `[batch, features, 1, 1]`. Outputs are logits
 //! `[batch, K]`. A network is trained on a device with autodiff and judged after `valid()`.

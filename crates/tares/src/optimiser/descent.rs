@@ -1,4 +1,4 @@
-//! [`Descent`]: an optimiser at work on one module, with a state that can be read and put back.
+//! [`Descent`]: an optimiser with its state for one module; the state can be saved and restored.
 //!
 //! Burn's own Adam fixes beta1 when it is made and keys its state by parameter numbers drawn at random. Here the
 //! schedule changes beta1 in the middle of a run, and a run that resumes exactly needs a state in a fixed order: one slot
@@ -52,7 +52,7 @@ impl Descent {
         (self.steps, all)
     }
 
-    /// Puts back what [`remembered`](Descent::remembered) gave, for the same rule and module.
+    /// Restores what [`remembered`](Descent::remembered) returned, for the same rule and module.
     ///
     /// # Errors
     /// Moments that are not those of this rule and module: they come from a file.

@@ -52,7 +52,7 @@ impl Checkpoint {
     /// Reads the bytes of a file.
     ///
     /// # Errors
-    /// Bytes that are no checkpoint, of a later version, cut short or changed.
+    /// Bytes that are not a checkpoint, or one of a later version, truncated or changed.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let wrong = |what: String| Error::Checkpoint(what);
         if bytes.len() < MAGIC.len() || &bytes[..MAGIC.len()] != MAGIC {

@@ -32,8 +32,8 @@ impl Missing {
 }
 
 impl Audit {
-    /// What was named as tables of labels and probabilities, if it is such tables: `--probs` without labels elsewhere, or, in the place of
-    /// data, several files, a pattern, or Parquet that holds probabilities.
+    /// The tables of labels and probabilities, if the user named any: `--probs` without labels elsewhere; or, as DATA, several
+    /// files, a pattern, or Parquet that holds probabilities.
     pub(super) fn tables(&self) -> Option<Vec<PathBuf>> {
         if !self.probs.is_empty() {
             return (self.data.is_empty() && self.reading.labels.is_none()).then(|| self.probs.clone());
@@ -99,7 +99,7 @@ fn named_rows(ids: &TableIds, findings: &Findings, rows: usize) -> Outcome<std::
     Ok(ids.of_rows(Some(&suspects))?)
 }
 
-/// Says in which file a row is that cannot be used, and which it is there.
+/// Adds to an error about a row the file, and the row's number in that file.
 fn in_file(failure: Failure, tables: &ClassTables) -> Failure {
     let text = failure.to_string();
     let Some((before, after)) = text.rsplit_once(" at row ") else {
@@ -110,7 +110,7 @@ fn in_file(failure: Failure, tables: &ClassTables) -> Failure {
     let (path, row) = tables.locate(row);
     let said = Failure::new(format!("{before} at row {row}{}", &after[end..]));
     match before.contains("must be a finite number, got NaN") {
-        true => said.within(path.display()).way_out("mend the row, or leave out such rows with --missing skip"),
+        true => said.within(path.display()).way_out("correct the row, or leave out such rows with --missing skip"),
         false => normalisable(said, path),
     }
 }

@@ -1,4 +1,4 @@
-//! Who judges labels: what was typed, or what suits the data. `audit` and `consensus` share it.
+//! Which judges are asked: those that were typed, or those that suit the data. `audit` and `consensus` share it.
 
 use super::Audit;
 use crate::command::plan::Training;
@@ -34,7 +34,7 @@ impl Judging<'_> {
             None => Network::suggest(data.shape()),
             Some(Learner::Network(network)) => network.clone(),
             Some(learner) => {
-                return Err(Failure::new(format!("--network {learner}: {learner} is no network"))
+                return Err(Failure::new(format!("--network {learner}: {learner} is not a network"))
                     .way_out("name who judges with --judges, as in --judges linear,trees"));
             }
         };

@@ -2,8 +2,8 @@
 //!
 //! `.lock` is locked by the operating system and names its owner: `host process beat`. The system releases the lock when the process ends,
 //! even after kill -9, so on one machine that settles everything. Other machines may not see the lock, and a machine that lost its power
-//! never releases it. So the owner counts up its beat while it works, and a lock of another machine whose beat has not moved for
-//! [`stale_after`] is stale: it is taken over, and whose it was is said. Beats are compared, not clocks.
+//! never releases it. So the owner increments its beat while it works. If the beat of another machine's lock has not changed for
+//! [`stale_after`], the lock is stale: it is taken over, and the message names its former owner. Beats are compared, not clocks.
 
 use crate::ui::failure::{Failure, Outcome};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How long a lock of another machine must stand still until it counts as stale.
+/// How long the beat of another machine's lock must not change until the lock counts as stale.
 const STALE_AFTER: Duration = Duration::from_secs(60);
 /// Beats in that time.
 const BEATS: u32 = 6;
@@ -29,10 +29,10 @@ pub struct RunLock {
     beating: Option<JoinHandle<()>>,
 }
 
-/// What became of an attempt.
+/// The result of an attempt to lock.
 #[derive(Debug)]
 pub enum LockAttempt {
-    /// The lock is ours; who left it behind, if its owner ended without giving it back.
+    /// The lock is ours; with its former owner, if that ended without releasing it.
     Taken(RunLock, Option<LockOwner>),
     /// Somebody else is at work.
     Held(LockOwner),
@@ -65,8 +65,8 @@ impl LockOwner {
 }
 
 impl RunLock {
-    /// Tries to lock `directory`. A lock of another machine is held until `watched`, which is shown it again and again, has seen it stand
-    /// still for long enough.
+    /// Tries to lock `directory`. A lock of another machine counts as held until `watched`, over repeated attempts, has seen its beat
+    /// unchanged for long enough.
     ///
     /// # Errors
     /// The file cannot be written or locked.
@@ -87,13 +87,13 @@ impl RunLock {
                 let unknown = LockOwner { host: this_host(), process: 0, beat: 0 };
                 return Ok(LockAttempt::Held(LockOwner::parse(&text).unwrap_or(unknown)));
             }
-            // A file system without locks: beats alone tell.
+            // On a file system without locks, only beats show whether the owner is alive.
             Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => {}
             Err(TryLockError::Error(error)) => return Err(Failure::file(&path, "lock", &error)),
         }
         let _ = file.read_to_string(&mut text);
         let before = LockOwner::parse(&text);
-        // This machine's own lock was released by the system, so its owner has ended. Another machine's may be unseen here.
+        // This machine's own lock was released by the system, so its owner has ended. A lock of another machine may be invisible here.
         if let Some(owner) = before.as_ref().filter(|owner| owner.host != this_host())
             && !watched.is_stale(owner)
         {
@@ -108,7 +108,7 @@ impl RunLock {
         let mut text = String::new();
         file.read_to_string(&mut text).ok()?;
         let owner = LockOwner::parse(&text)?;
-        // The system tells about this machine's processes; about others only their beat could.
+        // The system knows the processes of this machine; for others, one would have to watch the beat.
         let free = owner.host == this_host() && file.try_lock_shared().is_ok();
         (!free).then_some(owner)
     }
@@ -120,7 +120,7 @@ impl RunLock {
             move |beat: u64| {
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
                 let text = format!("{} {} {beat}\n", this_host(), std::process::id());
-                // A beat that cannot be written is a beat that is missed.
+                // A beat that cannot be written is merely missed.
                 let _ = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(text.as_bytes()));
                 let _ = file.set_len(text.len() as u64).and_then(|()| file.sync_data());
             }
@@ -148,13 +148,13 @@ impl Drop for RunLock {
         if let Some(beating) = self.beating.take() {
             let _ = beating.join();
         }
-        // Given back: an empty file has no owner.
+        // Released: an empty file has no owner.
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = file.set_len(0).and_then(|()| file.sync_data());
     }
 }
 
-/// What was seen of another machine's lock, to tell whether it still beats.
+/// What was seen of another machine's lock, to find out whether it still beats.
 #[derive(Debug, Default)]
 pub struct WatchedLock {
     seen: Option<(LockOwner, Instant)>,
@@ -175,7 +175,7 @@ impl WatchedLock {
         }
     }
 
-    /// Whether a lock of another machine is watched that has not beaten so far: it may turn out to be stale.
+    /// Whether the watched lock has not beaten so far, so that it may turn out to be stale.
     pub fn expects_silence(&self) -> bool {
         self.seen.is_some() && !self.beats
     }

@@ -1,4 +1,4 @@
-//! What runs will cost: the seconds of an epoch, known from what was trained or measured on a few batches, times the epochs that are left.
+//! What runs will cost: the seconds of an epoch, known from finished epochs or measured on a few batches, times the epochs that are left.
 
 use super::{RunProgress, name, place};
 use crate::learner::Learner;
@@ -20,7 +20,7 @@ const ANY_RATE: f64 = 0.2;
 /// What one run will cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunCost {
-    /// How far it is.
+    /// Its progress.
     #[serde(flatten)]
     pub progress: RunProgress,
     /// Seconds that are left, on this machine; unknown for models that are not networks.
@@ -34,7 +34,7 @@ pub struct RunCost {
 /// A value that does not fit the data; a run that cannot be read.
 pub fn costs(runs: &[Spec], loaded: &Loaded, out: &Path) -> Outcome<Vec<RunCost>> {
     let mut known: HashMap<String, Option<f64>> = HashMap::new();
-    // What was trained tells more than a few batches do, whichever run of the same kind it was.
+    // Finished epochs, even of another run of the same kind, are better evidence than a few batches.
     for spec in runs {
         if let Some(seconds) = trained(out, spec)? {
             known.entry(kind(spec, loaded)).or_insert(Some(seconds));

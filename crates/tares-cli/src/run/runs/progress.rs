@@ -1,4 +1,4 @@
-//! [`RunProgress`]: how far a run is, and who is at work on it; read from its files, without disturbing anybody.
+//! [`RunProgress`]: how far a run is, and which process is at work on it; read from its files, without locking them.
 
 use super::{name, place};
 use crate::record::{Manifest, State, read_epochs};

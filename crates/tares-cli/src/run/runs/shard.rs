@@ -1,4 +1,4 @@
-//! [`Shard`]: which of many runs one process does, where several share them.
+//! [`Shard`]: the part of many runs that one process does, if several processes share them.
 
 use crate::ui::failure::{Failure, Outcome};
 use serde::Serialize;

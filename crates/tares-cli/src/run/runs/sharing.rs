@@ -84,7 +84,7 @@ impl Sharing {
         screen.result(|| serde_json::json!({ "runs": costs, "seconds_left": total }))
     }
 
-    /// The records of all runs, if all are finished; else says what is missing. Without parts, `records` are all.
+    /// The records of all runs, if all are finished; otherwise prints what is missing. Without parts, `records` holds all runs.
     ///
     /// # Errors
     /// A run that is damaged; stdout cannot be written.

@@ -35,7 +35,7 @@ impl JudgedRows {
     /// Overview and estimate of all rows.
     ///
     /// # Errors
-    /// Rows that are no probabilities, or labels outside 0..K.
+    /// Rows that are not probabilities, or labels outside 0..K.
     pub(crate) fn finish(self, model: &Posterior) -> Result<(Overview, Estimate)> {
         let rows = self.tally.rows();
         let overview = self.tally.finish(rows)?;

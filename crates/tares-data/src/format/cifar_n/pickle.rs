@@ -172,7 +172,7 @@ impl<'a> Machine<'a> {
                 }
                 0x93 => {
                     let (Value::Text(name), Value::Text(module)) = (self.pop()?, self.pop()?) else {
-                        return Err("names a function by something that is no text".into());
+                        return Err("names a function by something that is not a text".into());
                     };
                     let word = format!("{} {}", String::from_utf8_lossy(&module), String::from_utf8_lossy(&name));
                     self.stack.push(Value::Word(word));
@@ -287,7 +287,7 @@ impl<'a> Machine<'a> {
     /// Adds integers to a list.
     fn append(&mut self, values: Vec<Value>) -> Result<(), String> {
         let Some(&Value::Array(list)) = self.stack.last() else {
-            return Err("adds to something that is no list".into());
+            return Err("adds to something that is not a list".into());
         };
         for value in values {
             let Value::Int(value) = value else { return Err("holds a list of something else than integers".into()) };
@@ -301,7 +301,7 @@ impl<'a> Machine<'a> {
         let mut values = values.into_iter();
         while let Some(key) = values.next() {
             let (Value::Text(key), Some(value)) = (key, values.next()) else {
-                return Err("has a dictionary whose keys are no text".into());
+                return Err("has a dictionary whose keys are not text".into());
             };
             self.dicts[dict].push((String::from_utf8_lossy(&key).into_owned(), value));
         }

@@ -39,7 +39,7 @@ impl Counts {
             match byte {
                 b'"' => quoted = !quoted,
                 _ if quoted => {}
-                // Blank lines before the first row are no row.
+                // Blank lines before the first row do not count.
                 b'\n' | b'\r' if head[..at].iter().all(|byte| matches!(byte, b'\n' | b'\r')) => {}
                 b'\n' | b'\r' => break,
                 b',' => {

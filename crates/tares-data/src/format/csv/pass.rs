@@ -236,7 +236,7 @@ impl Pass {
                         && let Some((odd, cell)) = mostly_numbers(&codes, &levels)
                     {
                         notes.push(format!(
-                            "column \"{name}\" is read as text: \"{cell}\" is no number ({odd} such cells)"
+                            "column \"{name}\" is read as text: \"{cell}\" is not a number ({odd} such cells)"
                         ));
                     }
                     column(Values::Text { codes, levels }, Notation::default())

@@ -26,7 +26,7 @@ pub struct Picture {
 /// Height and width of a picture, from the first bytes of its file.
 ///
 /// # Errors
-/// Why they cannot be told, in words.
+/// Why they cannot be determined, in words.
 pub fn dimensions(bytes: &[u8]) -> Result<(usize, usize), String> {
     let mut decoder = decoder(bytes)?;
     let (width, height) = decoder.dimensions();
@@ -142,7 +142,7 @@ fn is_grey(colour: ColorType) -> bool {
 fn decoder(bytes: &[u8]) -> Result<impl ImageDecoder + '_, String> {
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|error| error.to_string())?;
     if reader.format().is_none() {
-        return Err("is no picture (JPEG, PNG, GIF, BMP, WebP, PNM)".into());
+        return Err("is not a picture (JPEG, PNG, GIF, BMP, WebP, PNM)".into());
     }
     let most = ((bytes.len() as u64).saturating_mul(MOST_GAIN) + (1 << 20)).min(MOST_BYTES);
     let mut limits = Limits::default();
@@ -210,6 +210,6 @@ mod tests {
         bytes[29..33].copy_from_slice(&checksum.sum().to_be_bytes());
         assert!(Picture::decode(&bytes).is_err());
         assert!(Picture::decode(b"GIF89a").is_err());
-        assert_eq!(Picture::decode(b"plain text").unwrap_err(), "is no picture (JPEG, PNG, GIF, BMP, WebP, PNM)");
+        assert_eq!(Picture::decode(b"plain text").unwrap_err(), "is not a picture (JPEG, PNG, GIF, BMP, WebP, PNM)");
     }
 }

@@ -138,7 +138,7 @@ fn parse_header(text: &str) -> std::result::Result<Header, String> {
         return Err("NPY elements must be numbers or text, got records".into());
     }
     let quote =
-        descr.chars().next().filter(|mark| matches!(mark, '\'' | '"')).ok_or("NPY header's 'descr' is no text")?;
+        descr.chars().next().filter(|mark| matches!(mark, '\'' | '"')).ok_or("NPY header's 'descr' is not a text")?;
     let descr = descr[1..].split(quote).next().unwrap_or_default();
     let fortran = match value("fortran_order")? {
         rest if rest.starts_with("True") => true,
@@ -149,7 +149,9 @@ fn parse_header(text: &str) -> std::result::Result<Header, String> {
     let inner = shape.strip_prefix('(').and_then(|rest| rest.split(')').next()).ok_or("NPY 'shape' is no tuple")?;
     let sizes = inner.split(',').map(str::trim).filter(|size| !size.is_empty());
     let shape: Vec<usize> = sizes
-        .map(|size| size.trim_end_matches('L').parse().map_err(|_| format!("NPY size '{}' is no number", head(size))))
+        .map(|size| {
+            size.trim_end_matches('L').parse().map_err(|_| format!("NPY size '{}' is not a number", head(size)))
+        })
         .collect::<std::result::Result<_, _>>()?;
     let (kind, big_endian) = parse_descr(descr)?;
     let bytes = shape.iter().try_fold(kind.size().max(1), |product, &size| product.checked_mul(size.max(1)));

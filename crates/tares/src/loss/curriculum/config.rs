@@ -26,7 +26,7 @@ use tares_core::{Result, Surrogate, Threshold};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CurriculumLossConfig {
-    /// Where the selection threshold C comes from: E, Q (= CL), NPCL fixed or adaptive, a prior of your own.
+    /// Where the selection threshold C comes from: E, Q (= CL), NPCL fixed or adaptive, or your own.
     pub threshold: Threshold,
     /// The loss samples are ranked by; the hard hinge unless said otherwise.
     #[serde(default = "hard")]

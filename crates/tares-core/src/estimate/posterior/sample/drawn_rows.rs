@@ -92,7 +92,7 @@ impl DrawnRows {
     /// Fits the model. `counts` are the rows of every given label in all of the data.
     ///
     /// # Errors
-    /// Rows that are no probabilities, or have labels outside 0..K; a number of counts that is not K.
+    /// Rows that are not probabilities, or have labels outside 0..K; a number of counts that is not K.
     pub fn fit(self, counts: &[usize]) -> Result<Posterior> {
         same_length("counts of labels", self.classes, counts.len())?;
         self.check()?;

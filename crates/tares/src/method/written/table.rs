@@ -1,6 +1,6 @@
 //! [`Method`] in files: its text (`"npcl:rate=0.3"`), or a table with its name and parameters.
 
-use super::*;
+use crate::method::*;
 use crate::text_or_table::text_or_table;
 use serde::{Deserialize, Deserializer};
 

@@ -3,13 +3,13 @@
 //! ```text
 //! npcl:rate=0.3,train=hinge    every parameter that differs from its default, and no other: two methods with the same
 //!                              text are the same method
-//! npcl:0.3  gce:0.5            one value may stand without its key: the rate, q, the loss of `loss`
+//! npcl:0.3  gce:0.5            one value may be written without its key: the rate, q, the loss of `loss`
 //! rog:keep=0.5,on=npcl:0.3     `on` comes last: all that follows belongs to the method under RoG; rog:npcl:0.3 is short
 //! ```
 //! Parameters are the fields of each method's struct, as files hold them; `tares methods` lists them.
 
 use super::table::MethodTable;
-use super::*;
+use crate::method::*;
 use serde_json::{Map, Value};
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ use std::str::FromStr;
 /// A parameter of a method.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Parameter {
-    /// What stands before the `=`.
+    /// The text before the `=`.
     pub key: &'static str,
     /// What it is unless given.
     pub default: String,
@@ -49,7 +49,7 @@ impl Method {
         Self::named(self.name()).map_or_else(|_| Map::new(), |default| values(&default))
     }
 
-    /// The parameter whose value may stand without its key.
+    /// The parameter whose value may be written without its key.
     fn bare_key(&self) -> Option<&'static str> {
         match self {
             Self::Gce(_) => Some("q"),

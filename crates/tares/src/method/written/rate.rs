@@ -7,12 +7,12 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The meaning of `rate`, the same for all methods that have it.
-pub(super) const RATE_MEANING: &str = "the noise rate: told, a number, or a factor of what is told (x0.5)";
+pub(in crate::method) const RATE_MEANING: &str = "the noise rate: told, a number, or a factor of what is told (x0.5)";
 
 /// A rate that is multiplied stays below this: with rate 1 nothing would be kept.
 const MOST: f64 = 0.99;
 
-/// Where the noise rate of a method comes from: the caller tells it, or it stands with the method's name.
+/// Where the noise rate of a method comes from: from the caller, or from the method's name.
 ///
 /// ```
 /// use tares::method::Rate;
@@ -50,7 +50,7 @@ impl Rate {
     }
 
     /// The number the loops work with; `check` has made sure that there is one.
-    pub(super) fn value(self) -> f64 {
+    pub(in crate::method) fn value(self) -> f64 {
         self.given().unwrap_or(0.0)
     }
 }
