@@ -118,7 +118,7 @@ def _named(columns: list[Any], wanted: str | None, usual: Sequence[str]) -> Any 
 
 def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if values.dtype.kind == "f":
-        return np.asarray(np.isnan(values) | (values < 0), dtype=np.bool_)
+        return np.asarray(~(values >= 0), dtype=np.bool_)  # NaN is not
     if values.dtype.kind == "i":
         return np.asarray(values < 0)
     if values.dtype.kind == "O":
@@ -136,7 +136,7 @@ def _long(columns: list[npt.NDArray[Any]]) -> _Told:
         lost = np.flatnonzero(given & (_missing(column) if column.dtype.kind in "fO" else False))
         if len(lost):
             raise ValueError(f"the answer at line {lost[0]} has no {what}")
-    names, who = np.unique(_plain(people), return_inverse=True)
+    names, who = _distinct(_plain(people))
     return _Told(_plain(rows)[given], True, 0, who[given], names, _plain(labels[given]))
 
 
@@ -169,6 +169,27 @@ def _plain(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values
 
 
+def _distinct(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The distinct values in order, and the place of every value among them: ``np.unique`` without sorting a million values."""
+    if values.dtype.kind in "iu" and len(values):
+        low, span = int(values.min()), int(values.max()) - int(values.min()) + 1
+        if span <= 4 * len(values) + 1024:
+            offsets = values - values.dtype.type(low)
+            used = np.zeros(span, dtype=np.bool_)
+            used[offsets] = True
+            return np.flatnonzero(used) + low, (np.cumsum(used) - 1)[offsets]
+    if values.dtype.kind == "U":
+        places: dict[str, int] = {}
+        codes = np.fromiter((places.setdefault(value, len(places)) for value in values.tolist()), np.int64, len(values))
+        names = np.array(list(places), dtype=np.str_)
+        order = np.argsort(names, kind="stable")
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return names[order], rank[codes]
+    names, who = np.unique(values, return_inverse=True)
+    return names, who
+
+
 def _classes(
     labels: npt.NDArray[Any], classes: Sequence[Any] | None, count: int | None, columns: npt.NDArray[Any] | None
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint32]]:
@@ -190,16 +211,16 @@ def _classes(
         raise ValueError(
             f"probs must have a column for each of the {len(known)} classes, got {count}: say with classes=[...] what they are"
         )
+    said, which = _distinct(labels)
     order = np.argsort(known, kind="stable")
-    place = np.minimum(np.searchsorted(known, labels, sorter=order), len(known) - 1)
-    codes = order[place]
-    bad = np.flatnonzero(known[codes] != labels)
-    if len(bad):
+    codes = order[np.minimum(np.searchsorted(known, said, sorter=order), len(known) - 1)]
+    wrong = known[codes] != said
+    if wrong.any():
         shown = ", ".join(map(str, known[:10].tolist()))
-        raise ValueError(f"labels must be one of {shown}, got {labels[bad[0]]!s}")
+        raise ValueError(f"labels must be one of {shown}, got {labels[np.flatnonzero(wrong[which])[0]]!s}")
     if len(known) < 2:
         raise ValueError(f"every answer is {known[0]!s}: name all classes with classes=[...]")
-    return known, codes.astype(np.uint32)
+    return known, codes.astype(np.uint32)[which]
 
 
 def _places(told: _Told, count: int | None) -> tuple[npt.NDArray[Any] | None, npt.NDArray[np.uint32], int]:
@@ -215,9 +236,11 @@ def _places(told: _Told, count: int | None) -> tuple[npt.NDArray[Any] | None, np
         if len(bad):
             raise ValueError(f"row must be in 0..{count}, got {told.rows[bad[0]]}")
         return None, told.rows.astype(np.uint32), count
-    names, first, place = np.unique(told.rows, return_index=True, return_inverse=True)
+    names, place = _distinct(told.rows)
     if names.dtype.kind in "iu" and names[0] == 0 and len(names) * 2 > int(names[-1]):
         return None, told.rows.astype(np.uint32), int(names[-1]) + 1
+    first = np.empty(len(names), dtype=np.int64)
+    first[place[::-1]] = np.arange(len(place))[::-1]  # the earliest is written last
     order = np.argsort(first, kind="stable")
     rank = np.empty(len(order), dtype=np.uint32)
     rank[order] = np.arange(len(order), dtype=np.uint32)

@@ -62,13 +62,14 @@ def get_label_quality_multiannotator(
     table, annotators, index = _table(labels_multiannotator)
     probs = np.asarray(pred_probs, dtype=np.float64)
     found = _found(table, probs)
-    given = ~np.isnan(table)
-    answers = given.sum(axis=1)
+    # Most of a wide table is empty: everything is counted over the answers alone.
+    rows, people = np.nonzero(~np.isnan(table))
+    said = table[rows, people].astype(np.int64)
+    answers = np.bincount(rows, minlength=len(table))
     posterior = found.probabilities
 
     def agreement(labels: npt.NDArray[np.int64]) -> Floats:
-        same = (table == labels[:, None]) & given
-        return np.asarray(same.sum(axis=1) / answers)
+        return np.asarray(np.bincount(rows, said == labels[rows], len(table)) / answers)
 
     def labels_of(method: str) -> npt.NDArray[np.int64]:
         return _majority(table, probs) if method == "majority_vote" else found.labels.astype(np.int64)
@@ -86,14 +87,13 @@ def get_label_quality_multiannotator(
     result: dict[str, Any] = {"label_quality": pandas.DataFrame(columns, index=index)}
     if return_detailed_quality:
         detailed = np.full(table.shape, np.nan)
-        rows, people = np.nonzero(given)
-        detailed[rows, people] = posterior[rows, table[rows, people].astype(np.int64)]
+        detailed[rows, people] = posterior[rows, said]
         names = range(table.shape[1]) if annotators is None else annotators
         frame = pandas.DataFrame(detailed, index=index, columns=[f"quality_annotator_{name}" for name in names])
         result["detailed_label_quality"] = frame
     if return_annotator_stats:
-        labels = labels_of(methods[0])
-        result["annotator_stats"] = _annotator_stats(found, table, labels, annotators, quality_method)
+        labels = labels_of(methods[0])[rows]
+        result["annotator_stats"] = _annotator_stats(found, table.shape[1], people, said, labels, annotators, quality_method)
     return result
 
 
@@ -243,25 +243,28 @@ def _majority(table: Floats, probs: Floats | None) -> npt.NDArray[np.int64]:
 
 
 def _annotator_stats(
-    found: Consensus, table: Floats, labels: npt.NDArray[np.int64], annotators: Any | None, quality_method: str
+    found: Consensus,
+    count: int,
+    people: npt.NDArray[np.int64],
+    said: npt.NDArray[np.int64],
+    labels: npt.NDArray[np.int64],
+    annotators: Any | None,
+    quality_method: str,
 ) -> pandas.DataFrame:
-    """Worst annotator first."""
+    """Worst annotator first. ``people`` gave the answers ``said`` to rows whose consensus are the ``labels``."""
     import pandas
 
-    given = ~np.isnan(table)
-    counts = given.sum(axis=0)
-    same = (table == labels[:, None]) & given
-    agreement = np.where(counts > 0, same.sum(axis=0) / np.maximum(counts, 1), np.nan)
+    counts = np.bincount(people, minlength=count)
+    same = (said == labels).astype(np.float64)
+    agreement = np.where(counts > 0, np.bincount(people, same, count) / np.maximum(counts, 1), np.nan)
     best = found.annotators
     place = {name: at for at, name in enumerate(best["annotator"].tolist())}
-    quality = np.array([best["quality"][place[who]] for who in range(table.shape[1])])
+    quality = np.array([best["quality"][place[who]] for who in range(count)])
     classes = found.probabilities.shape[1]
-    worst = np.empty(table.shape[1], dtype=np.int64)
-    for who in range(table.shape[1]):
-        own, said = labels[given[:, who]], same[given[:, who], who]
-        rows = np.bincount(own, minlength=classes)
-        right = np.bincount(own, said.astype(float), classes)
-        worst[who] = int(np.argmin(np.where(rows > 0, right / np.maximum(rows, 1), np.inf)))
+    cells = people * classes + labels
+    rows = np.bincount(cells, minlength=count * classes).reshape(count, classes)
+    right = np.bincount(cells, same, count * classes).reshape(count, classes)
+    worst = np.where(rows > 0, right / np.maximum(rows, 1), np.inf).argmin(axis=1)
     frame = pandas.DataFrame(
         {
             "annotator_quality": agreement if quality_method == "agreement" else quality,

@@ -18,7 +18,7 @@ const TASK_ROWS: usize = 1024;
 /// Probabilities below this count as this: no classifier is that sure.
 const LEAST_PROBABILITY: f64 = 1e-3;
 const SHARPNESSES: (f64, f64) = (0.05, 3.0);
-const NEWTON_STEPS: usize = 3;
+const NEWTON_STEPS: usize = 2;
 const HALVINGS: usize = 6;
 /// A step of EM ends its search for the sharpness after a change of less than this part; the next step continues it.
 const NEAR: f64 = 0.01;
@@ -155,6 +155,9 @@ fn likeliest_sharpness(logs: &[f64], posterior: &[f64], classes: usize, start: f
         let better = (0..HALVINGS).find_map(|_| {
             let next = (sharpness + step).clamp(SHARPNESSES.0, SHARPNESSES.1);
             step /= 2.0;
+            if (next - sharpness).abs() < near * NEAR * sharpness {
+                return None;
+            }
             let there = Slope::at(next, logs, posterior, classes);
             (there.value > slope.value).then_some((next, there))
         });
@@ -241,7 +244,7 @@ mod tests {
         let classes = 3;
         let (logs, posterior) = drawn(500, classes);
         let mut sharpness = 1.0;
-        (0..3).for_each(|_| sharpness = likeliest_sharpness(&logs, &posterior, classes, sharpness, 1e-6));
+        (0..6).for_each(|_| sharpness = likeliest_sharpness(&logs, &posterior, classes, sharpness, 1e-6));
         assert!((sharpness - 0.4).abs() < 0.15, "{sharpness}");
         assert!(Slope::at(sharpness, &logs, &posterior, classes).first.abs() < 1e-3);
         let (low, high) =

@@ -12,8 +12,8 @@ use super::majority::vote_shares;
 use super::pass::{Parts, Sums};
 use super::{VOTE_SMOOTHING, own_prior::OwnPrior};
 
-/// EM ends when a step gains less than this per row, or after so many steps.
-const LEAST_GAIN: f64 = 1e-5;
+/// EM ends when a step gains less than this per row, unless something else is asked for, or after so many steps.
+pub(super) const LEAST_GAIN: f64 = 1e-5;
 const MOST_STEPS: usize = 200;
 /// A classifier's calibration is fitted in every so many steps: it changes little and takes as long as the rest.
 const THOROUGH_EVERY: usize = 4;
@@ -88,8 +88,8 @@ impl<'a> Em<'a> {
         Parts { answers: self.answers, columns: &self.columns, belief: &self.belief, levels: &self.levels }
     }
 
-    /// Steps until the objective stands still: the log posterior density of the parameters after each step, up to a constant.
-    pub(super) fn run(&mut self, model: &Model<'_>) -> Vec<f64> {
+    /// Steps until one gains less than `least_gain` per row: the log posterior density of the parameters after each step, up to a constant.
+    pub(super) fn run(&mut self, model: &Model<'_>, least_gain: f64) -> Vec<f64> {
         let mut objectives: Vec<f64> = Vec::new();
         let mut still = false;
         for step in 0..MOST_STEPS {
@@ -104,7 +104,7 @@ impl<'a> Em<'a> {
             let objective = density + self.sums.likelihood;
             let last = objectives.last().copied();
             objectives.push(objective);
-            still = last.is_some_and(|last| objective - last < LEAST_GAIN * self.answers.rows() as f64);
+            still = last.is_some_and(|last| objective - last < least_gain * self.answers.rows() as f64);
             if still && (thorough || !self.belief.is_learning()) {
                 break;
             }

@@ -3,7 +3,7 @@
 use super::answers::Answers;
 use super::belief::Belief;
 use super::confusion::Model;
-use super::em::Em;
+use super::em::{Em, LEAST_GAIN};
 use super::levels::{Edges, Levels};
 use super::majority::vote_shares;
 use super::own_prior::OwnPrior;
@@ -11,7 +11,9 @@ use super::{CLASS_PRIOR, Consensus, SHARED_PRIOR, VOTE_SMOOTHING, expected_matri
 use crate::estimate::row::largest;
 
 /// What all annotators share, and how the classifier is understood, is fitted to this many rows at most.
-const SHARED_ROWS: usize = 20_000;
+const SHARED_ROWS: usize = 10_000;
+/// That is fitted until a step gains less than this per row: everybody's own matrix is fitted closer afterwards.
+const LEARNING_GAIN: f64 = 1e-4;
 /// Easy and hard rows are told apart if that explains the answers better by this much log likelihood per answer, and by more than
 /// the Bayesian information criterion asks for.
 const HARD_ROWS_GAIN: f64 = 0.01;
@@ -42,7 +44,7 @@ pub(super) fn drawn_together(answers: &Answers, values: Option<&[f64]>) -> Conse
         _ => (learnt.belief, Levels::single()),
     };
     let mut em = Em::expecting(answers, belief, levels, &learnt.prior);
-    let objectives = em.run(&Model::Own { prior: &learnt.prior });
+    let objectives = em.run(&Model::Own { prior: &learnt.prior }, LEAST_GAIN);
     Consensus::of(&em, objectives, None)
 }
 
@@ -63,12 +65,12 @@ fn learn(answers: &Answers, values: Option<&[f64]>) -> Learnt {
         None => Belief::shares(classes, CLASS_PRIOR),
     };
     let mut em = Em::new(answers, belief());
-    em.run(&Model::Shared { prior: &prior });
+    em.run(&Model::Shared { prior: &prior }, LEARNING_GAIN);
     let mut kept = None;
     if let Some(values) = values {
         let edges = Edges::of(values, classes);
         let mut apart = em.with_levels(belief(), Levels::two(values, classes, &edges), disagreement(answers));
-        apart.run(&Model::Shared { prior: &prior });
+        apart.run(&Model::Shared { prior: &prior }, LEARNING_GAIN);
         let count = answers.all().len() as f64;
         let parameters = (classes * (classes - 1) + apart.levels.bins()) as f64;
         let asked = (HARD_ROWS_GAIN * count).max(0.5 * parameters * count.ln());
@@ -78,7 +80,7 @@ fn learn(answers: &Answers, values: Option<&[f64]>) -> Learnt {
     }
     let expect = |em: &Em<'_>| OwnPrior::fitted(&em.columns, &em.sums.counts, classes, em.levels.count());
     let prior = expect(&em);
-    em.run(&Model::Own { prior: &prior });
+    em.run(&Model::Own { prior: &prior }, LEARNING_GAIN);
     Learnt { prior: expect(&em), belief: em.belief, levels: em.levels, edges: kept }
 }
 

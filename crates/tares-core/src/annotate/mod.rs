@@ -41,7 +41,7 @@ use crate::estimate::{Detector, Overview, Probabilities, ProbabilityMatrix};
 use crate::named::{Named, as_text};
 use belief::Belief;
 use confusion::{Columns, Model, normalise_rows};
-use em::Em;
+use em::{Em, LEAST_GAIN};
 use judged::drawn_together;
 use majority::vote_shares;
 use own_prior::OwnPrior;
@@ -56,7 +56,7 @@ const VOTE_SMOOTHING: f64 = 0.1;
 const CLASS_PRIOR: f64 = 1.0;
 /// Pseudo-answers per true class: of the matrix that all share, and of an annotator's own, drawn towards the shared one.
 const SHARED_PRIOR: f64 = 5.0;
-const OWN_PRIOR: f64 = 10.0;
+const OWN_PRIOR: f64 = 30.0;
 /// Pseudo-answers of mean skill in everybody's own skill.
 const SKILL_PRIOR: f64 = 10.0;
 /// The same where annotators know nothing of each other.
@@ -156,7 +156,7 @@ pub fn consensus(answers: &Answers, pooling: Pooling) -> Result<Consensus> {
     let classes = answers.classes();
     let alone = |model: &Model<'_>| {
         let mut em = Em::new(answers, Belief::shares(classes, CLASS_PRIOR));
-        let objectives = em.run(model);
+        let objectives = em.run(model, LEAST_GAIN);
         Consensus::of(&em, objectives, Some(OwnPrior::alike(&expected_matrix(classes, ALONE_PRIOR), classes)))
     };
     Ok(match pooling {
