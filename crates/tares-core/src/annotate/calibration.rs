@@ -108,13 +108,13 @@ impl Classifier {
                 let (mut weights, mut by_guess) = ([0.0; PARTS], vec![0.0; classes * classes]);
                 for (row, &guess) in guesses.iter().enumerate() {
                     let own = &mut by_guess[guess as usize * classes..][..classes];
-                    for class in 0..classes {
+                    for (class, own) in own.iter_mut().enumerate() {
                         let at = row * classes + class;
                         let share = posterior[at] / beliefs[at];
                         let anything = share * now.weights[1] / classes as f64;
                         let guessed = share * now.weights[2] * now.by_guess[guess as usize * classes + class];
                         from_p[at] = (posterior[at] - anything - guessed).max(0.0);
-                        own[class] += guessed;
+                        *own += guessed;
                         weights[0] += from_p[at];
                         weights[1] += anything;
                         weights[2] += guessed;

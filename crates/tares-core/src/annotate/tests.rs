@@ -268,8 +268,8 @@ fn the_odds_of_a_row_are_a_product_over_names() {
         };
         let logs = [log(0), log(1), log(2)];
         let all: f64 = logs.iter().map(|log| log.exp()).sum();
-        for class in 0..3 {
-            let (expected, got) = (logs[class].exp() / all, found.posterior[row * 3 + class]);
+        for (class, log) in logs.iter().enumerate() {
+            let (expected, got) = (log.exp() / all, found.posterior[row * 3 + class]);
             // EM has all but converged.
             assert!((expected - got).abs() < 0.01, "row {row}, class {class}: {got}, expected {expected}");
         }
