@@ -67,7 +67,13 @@ def consensus(
     >>> int(found.annotators["annotator"][0])  # best first
     0
     """
-    told = _answers(answers, row, annotator, label)
+    return consensus_of(_answers(answers, row, annotator, label), probs, classes, method, normalise)
+
+
+def consensus_of(
+    told: Told, probs: Any, classes: Sequence[Any] | None, method: Pooling = "posterior", normalise: bool = False
+) -> Consensus:
+    """The consensus of answers that are columns already."""
     values, columns = (None, None) if probs is None else read_probs(probs)
     if values is not None and method != "posterior":
         raise ValueError(f"method {method!r} hears annotators only: leave probs out, or use 'posterior'")
@@ -79,7 +85,7 @@ def consensus(
     return Consensus(found, names, told.people, ids)
 
 
-class _Told:
+class Told:
     """Answers as three columns."""
 
     def __init__(self, rows: npt.NDArray[Any], named: bool, count: int, who: Any, people: Any, labels: Any) -> None:
@@ -87,7 +93,7 @@ class _Told:
         self.who, self.people, self.labels = who.astype(np.uint32), people, labels
 
 
-def _answers(answers: Any, row: str | None, annotator: str | None, label: str | None) -> _Told:
+def _answers(answers: Any, row: str | None, annotator: str | None, label: str | None) -> Told:
     columns = _columns_of(answers)
     wanted = (row, annotator, label)
     if columns is not None:
@@ -127,7 +133,7 @@ def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return np.zeros(values.shape, dtype=np.bool_) if values.dtype.kind in "ub" else np.asarray(values == "")
 
 
-def _long(columns: list[npt.NDArray[Any]]) -> _Told:
+def _long(columns: list[npt.NDArray[Any]]) -> Told:
     if len({len(column) for column in columns}) != 1:
         raise ValueError("row, annotator and label must be of one length")
     rows, people, labels = columns
@@ -137,10 +143,10 @@ def _long(columns: list[npt.NDArray[Any]]) -> _Told:
         if len(lost):
             raise ValueError(f"the answer at line {lost[0]} has no {what}")
     names, who = _distinct(_plain(people))
-    return _Told(_plain(rows)[given], True, 0, who[given], names, _plain(labels[given]))
+    return Told(_plain(rows)[given], True, 0, who[given], names, _plain(labels[given]))
 
 
-def _wide(answers: Any, columns: list[Any] | None) -> _Told:
+def _wide(answers: Any, columns: list[Any] | None) -> Told:
     if isinstance(answers, dict):
         values = np.stack([as_array(answers[name], str(name)) for name in answers], axis=1)
     else:
@@ -150,7 +156,7 @@ def _wide(answers: Any, columns: list[Any] | None) -> _Told:
         raise ValueError(f"answers must be a long table, or rows x annotators, got an array of {shape or 'nothing'}")
     rows, who = np.nonzero(~_missing(values))
     people = np.arange(values.shape[1]) if columns is None else np.asarray(columns)
-    return _Told(rows, False, len(values), who, people, _plain(values[rows, who]))
+    return Told(rows, False, len(values), who, people, _plain(values[rows, who]))
 
 
 def _plain(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -223,7 +229,7 @@ def _classes(
     return known, codes.astype(np.uint32)[which]
 
 
-def _places(told: _Told, count: int | None) -> tuple[npt.NDArray[Any] | None, npt.NDArray[np.uint32], int]:
+def _places(told: Told, count: int | None) -> tuple[npt.NDArray[Any] | None, npt.NDArray[np.uint32], int]:
     """The names of the rows if they have some, the place of each answer's row, and how many rows there are."""
     if not told.named:
         if count is not None and count != told.count:

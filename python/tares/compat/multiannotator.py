@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tares._consensus import Consensus, consensus
+from tares._consensus import Consensus, Told, consensus, consensus_of
 
 if TYPE_CHECKING:
     import pandas
@@ -61,11 +61,12 @@ def get_label_quality_multiannotator(
     _one_of(quality_method, "quality_method", QUALITY_METHODS)
     table, annotators, index = _table(labels_multiannotator)
     probs = np.asarray(pred_probs, dtype=np.float64)
-    found = _found(table, probs)
-    # Most of a wide table is empty: everything is counted over the answers alone.
+    # Most of a wide table is empty: it is read once, and everything is counted over the answers alone.
     rows, people = np.nonzero(~np.isnan(table))
-    said = table[rows, people].astype(np.int64)
     answers = np.bincount(rows, minlength=len(table))
+    said = _whole(table[rows, people])
+    told = Told(rows, False, len(table), people, np.arange(table.shape[1]), said)
+    found = consensus_of(told, probs, range(probs.shape[1]))
     posterior = found.probabilities
 
     def agreement(labels: npt.NDArray[np.int64]) -> Floats:
@@ -89,7 +90,8 @@ def get_label_quality_multiannotator(
         detailed = np.full(table.shape, np.nan)
         detailed[rows, people] = posterior[rows, said]
         names = range(table.shape[1]) if annotators is None else annotators
-        frame = pandas.DataFrame(detailed, index=index, columns=[f"quality_annotator_{name}" for name in names])
+        titles = [f"quality_annotator_{name}" for name in names]
+        frame = pandas.DataFrame(detailed, index=index, columns=titles, copy=False)
         result["detailed_label_quality"] = frame
     if return_annotator_stats:
         labels = labels_of(methods[0])[rows]
@@ -191,10 +193,11 @@ def _table(labels: Any) -> tuple[Floats, Any | None, Any | None]:
     if values.dtype.kind == "O":
         values = np.array([[np.nan if _absent(cell) else cell for cell in row] for row in values.tolist()], dtype=object)
     try:
-        table = values.astype(np.float64)
+        table = values.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError("labels must be integers 0, 1, ..., K-1, or NaN") from error
-    lost = np.flatnonzero(np.isnan(table).all(axis=1))
+    # fmin skips NaN: a row is empty if nothing is left.
+    lost = np.flatnonzero(np.isnan(np.fmin.reduce(table, axis=1, initial=np.nan)))
     if len(lost):
         raise ValueError(f"every row must have an answer, got none in row {lost[0]}")
     return table, annotators, index
@@ -204,8 +207,12 @@ def _absent(cell: Any) -> bool:
     return cell is None or cell != cell or type(cell).__name__ == "NAType"
 
 
-def _found(table: Floats, probs: Floats) -> Consensus:
-    return consensus(table, probs, classes=list(range(probs.shape[1])))
+def _whole(labels: Floats) -> npt.NDArray[np.int64]:
+    whole = labels.astype(np.int64)
+    bad = np.flatnonzero(whole != labels)
+    if len(bad):
+        raise ValueError(f"labels must be integers 0, 1, ..., K-1, or NaN, got {labels[bad[0]]}")
+    return whole
 
 
 def _averaged(probs: Any) -> Floats:
