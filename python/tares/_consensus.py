@@ -180,10 +180,13 @@ def _distinct(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[A
     if values.dtype.kind in "iu" and len(values):
         low, span = int(values.min()), int(values.max()) - int(values.min()) + 1
         if span <= 4 * len(values) + 1024:
-            offsets = values - values.dtype.type(low)
+            # Narrow integers would overflow.
+            values = values if values.dtype.itemsize == 8 else values.astype(np.int64)
+            least = values.dtype.type(low)
+            offsets = values - least
             used = np.zeros(span, dtype=np.bool_)
             used[offsets] = True
-            return np.flatnonzero(used) + low, (np.cumsum(used) - 1)[offsets]
+            return np.flatnonzero(used).astype(values.dtype) + least, (np.cumsum(used) - 1)[offsets]
     if values.dtype.kind == "U":
         places: dict[str, int] = {}
         codes = np.fromiter((places.setdefault(value, len(places)) for value in values.tolist()), np.int64, len(values))
