@@ -88,13 +88,17 @@ def cifar_10n(part, data, cache):
     head = gzip.open(f"{data}/cifar-n/cifar-10n.csv.gz", "rt").readline().strip().split(",")
     answers = table[:, [head.index(f"random_label{k}") for k in (1, 2, 3)]]; truth = table[:, head.index("clean_label")]
     rows = {"development": slice(0, 10_000), "held-out": slice(10_000, 50_000), "all": slice(0, 50_000)}[part]
+    if os.environ.get("FEATURES") == "patches": rows = slice(rows.start, rows.start + 10_000)
     answers, truth = answers[rows], truth[rows]
     row, annotator, label = flat(np.tile(np.arange(3), (len(answers), 1)), answers)
     given = majority(len(truth), 10, row, label)
+    if os.environ.get("FEATURES") == "patches":
+        from patches import patch_features
+        return crowd("cifar-10n", row, annotator, label, truth, out_of_fold(lambda: regression(0.003, 60), patch_features(data, cache, rows), given, 10))
     return crowd("cifar-10n", row, annotator, label, truth, softmax_regression(features(data, cache)[rows], given, 10))
 
 def cifar_10h(part, data, cache):
-    half = slice(0, 5000) if part == "development" else slice(5000, 10_000)
+    half = slice(0, 5000) if part.startswith("development") else slice(5000, 10_000)
     counts = np.load(gzip.open(f"{data}/cifar-10h/cifar10h-counts.npy.gz"))[half]; probs = np.load(gzip.open(f"{data}/label-errors/cifar10_test_set_pyx.npy.gz"))[half]
     truth = cifar(data, ["test_batch"])[1][half]; draw = stream("cifar-10h", part)
     return crowd("cifar-10h", *by_counts(draw, counts, 200, 3), truth, probs)
@@ -110,11 +114,19 @@ def trees():
     from sklearn.ensemble import HistGradientBoostingClassifier
     return HistGradientBoostingClassifier(max_iter=60, random_state=0)
 
-def regression():
+def regression(strength=1.0, steps=300):
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
+    return make_pipeline(StandardScaler(), LogisticRegression(C=strength, max_iter=steps))
+
+def too_sure(part, data, cache):
+    """A made-up classifier that gives the true class next to nothing wherever it errs."""
+    draw = stream("too sure", part); rows, people, classes, each = 5000, 50, 10, 3
+    truth = draw.integers(classes, size=rows); skill = draw.uniform(0.4, 0.95, people); who = np.argsort(draw.random((rows, people)), axis=1)[:, :each]
+    said = np.where(draw.random((rows, each)) < skill[who], truth[:, None], draw.integers(classes, size=(rows, each)))
+    probs = draw.dirichlet(np.full(classes, 0.3), rows) * 0.6; probs[np.arange(rows), np.where(draw.random(rows) < 0.85, truth, draw.integers(classes, size=rows))] += 0.4
+    return crowd("too sure", *flat(who, said), truth, probs / probs.sum(1, keepdims=True))
 
 def on_table(name, kind, people, each, size, model):
     def make(part, data, cache):
@@ -132,16 +144,20 @@ def texts(part, data, cache):
     head, lines = lines[0], lines[1:]; at = head.index("label") if "label" in head else 0
     names = sorted({line[at] for line in lines}); truth = np.array([names.index(line[at]) for line in lines])
     x = TfidfVectorizer(sublinear_tf=True, min_df=2).fit_transform([" ".join(cell for place, cell in enumerate(line) if place != at) for line in lines])
-    half = np.arange(len(truth)) % 2 == (part != "development"); x, truth = x[half], truth[half]; draw = stream("ag-news", part)
+    half = np.arange(len(truth)) % 2 == (not part.startswith("development")); x, truth = x[half], truth[half]; draw = stream("ag-news", part)
     row, annotator, label = by_matrix(draw, truth, len(names), 60, 3)
     probs = out_of_fold(lambda: LogisticRegression(max_iter=300, C=5), x, majority(len(truth), len(names), row, label), len(names))
     return crowd("ag-news, matrix", row, annotator, label, truth, probs)
 
 SETS = {
-    "development": [cifar_10n, cifar_10h, texts, on_table("phoneme", "models", 60, 3, 60, trees), on_table("qsar-biodeg", "matrix", 30, 5, 0, trees), on_table("libras", "models", 25, 5, 120, regression)],
+    "development": [cifar_10n, cifar_10h, texts, on_table("phoneme", "models", 60, 3, 60, trees), on_table("qsar-biodeg", "matrix", 30, 5, 0, trees), on_table("libras", "models", 25, 5, 120, regression),
+                    too_sure, on_table("kr-vs-kp", "models", 60, 5, 40, trees), on_table("contraceptive", "models", 40, 3, 60, regression), on_table("anneal", "matrix", 30, 3, 0, trees), on_table("credit-default", "matrix", 60, 3, 0, trees), on_table("wilt", "models", 50, 5, 40, trees)],
     "held-out": [cifar_10n, cifar_10h, texts, on_table("magic-telescope", "models", 80, 3, 60, trees), on_table("magic-telescope", "matrix", 80, 5, 0, trees), on_table("mfeat-factors", "models", 40, 3, 120, regression), on_table("mfeat-factors", "matrix", 40, 3, 0, regression), on_table("phishing", "models", 60, 5, 40, trees)],
     "all": [cifar_10n],
 }
+# The same tables, other people: every part draws from streams of its own.
+SETS["held-out-2"] = SETS["held-out"][1:]
+SETS["development-2"] = SETS["development"][1:]
 
 def crowds(part, data, cache, only=""):
     """Every set of a part; made once, then kept in the cache."""

@@ -67,7 +67,13 @@ def consensus(
     >>> int(found.annotators["annotator"][0])  # best first
     0
     """
-    told = _answers(answers, row, annotator, label)
+    return consensus_of(_answers(answers, row, annotator, label), probs, classes, method, normalise)
+
+
+def consensus_of(
+    told: Told, probs: Any, classes: Sequence[Any] | None, method: Pooling = "posterior", normalise: bool = False
+) -> Consensus:
+    """The consensus of answers that are columns already."""
     values, columns = (None, None) if probs is None else read_probs(probs)
     if values is not None and method != "posterior":
         raise ValueError(f"method {method!r} hears annotators only: leave probs out, or use 'posterior'")
@@ -79,7 +85,7 @@ def consensus(
     return Consensus(found, names, told.people, ids)
 
 
-class _Told:
+class Told:
     """Answers as three columns."""
 
     def __init__(self, rows: npt.NDArray[Any], named: bool, count: int, who: Any, people: Any, labels: Any) -> None:
@@ -87,7 +93,7 @@ class _Told:
         self.who, self.people, self.labels = who.astype(np.uint32), people, labels
 
 
-def _answers(answers: Any, row: str | None, annotator: str | None, label: str | None) -> _Told:
+def _answers(answers: Any, row: str | None, annotator: str | None, label: str | None) -> Told:
     columns = _columns_of(answers)
     wanted = (row, annotator, label)
     if columns is not None:
@@ -118,7 +124,7 @@ def _named(columns: list[Any], wanted: str | None, usual: Sequence[str]) -> Any 
 
 def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if values.dtype.kind == "f":
-        return np.asarray(np.isnan(values) | (values < 0), dtype=np.bool_)
+        return np.asarray(~(values >= 0), dtype=np.bool_)  # NaN is not
     if values.dtype.kind == "i":
         return np.asarray(values < 0)
     if values.dtype.kind == "O":
@@ -127,7 +133,7 @@ def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return np.zeros(values.shape, dtype=np.bool_) if values.dtype.kind in "ub" else np.asarray(values == "")
 
 
-def _long(columns: list[npt.NDArray[Any]]) -> _Told:
+def _long(columns: list[npt.NDArray[Any]]) -> Told:
     if len({len(column) for column in columns}) != 1:
         raise ValueError("row, annotator and label must be of one length")
     rows, people, labels = columns
@@ -136,11 +142,11 @@ def _long(columns: list[npt.NDArray[Any]]) -> _Told:
         lost = np.flatnonzero(given & (_missing(column) if column.dtype.kind in "fO" else False))
         if len(lost):
             raise ValueError(f"the answer at line {lost[0]} has no {what}")
-    names, who = np.unique(_plain(people), return_inverse=True)
-    return _Told(_plain(rows)[given], True, 0, who[given], names, _plain(labels[given]))
+    names, who = _distinct(_plain(people))
+    return Told(_plain(rows)[given], True, 0, who[given], names, _plain(labels[given]))
 
 
-def _wide(answers: Any, columns: list[Any] | None) -> _Told:
+def _wide(answers: Any, columns: list[Any] | None) -> Told:
     if isinstance(answers, dict):
         values = np.stack([as_array(answers[name], str(name)) for name in answers], axis=1)
     else:
@@ -150,7 +156,7 @@ def _wide(answers: Any, columns: list[Any] | None) -> _Told:
         raise ValueError(f"answers must be a long table, or rows x annotators, got an array of {shape or 'nothing'}")
     rows, who = np.nonzero(~_missing(values))
     people = np.arange(values.shape[1]) if columns is None else np.asarray(columns)
-    return _Told(rows, False, len(values), who, people, _plain(values[rows, who]))
+    return Told(rows, False, len(values), who, people, _plain(values[rows, who]))
 
 
 def _plain(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -167,6 +173,30 @@ def _plain(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
             return _plain(values.astype(np.float64))
         return values.astype(np.str_)
     return values
+
+
+def _distinct(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The distinct values in order, and the place of every value among them: ``np.unique`` without sorting a million values."""
+    if values.dtype.kind in "iu" and len(values):
+        low, span = int(values.min()), int(values.max()) - int(values.min()) + 1
+        if span <= 4 * len(values) + 1024:
+            # Narrow integers would overflow.
+            values = values if values.dtype.itemsize == 8 else values.astype(np.int64)
+            least = values.dtype.type(low)
+            offsets = values - least
+            used = np.zeros(span, dtype=np.bool_)
+            used[offsets] = True
+            return np.flatnonzero(used).astype(values.dtype) + least, (np.cumsum(used) - 1)[offsets]
+    if values.dtype.kind == "U":
+        places: dict[str, int] = {}
+        codes = np.fromiter((places.setdefault(value, len(places)) for value in values.tolist()), np.int64, len(values))
+        names = np.array(list(places), dtype=np.str_)
+        order = np.argsort(names, kind="stable")
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return names[order], rank[codes]
+    names, who = np.unique(values, return_inverse=True)
+    return names, who
 
 
 def _classes(
@@ -190,19 +220,19 @@ def _classes(
         raise ValueError(
             f"probs must have a column for each of the {len(known)} classes, got {count}: say with classes=[...] what they are"
         )
+    said, which = _distinct(labels)
     order = np.argsort(known, kind="stable")
-    place = np.minimum(np.searchsorted(known, labels, sorter=order), len(known) - 1)
-    codes = order[place]
-    bad = np.flatnonzero(known[codes] != labels)
-    if len(bad):
+    codes = order[np.minimum(np.searchsorted(known, said, sorter=order), len(known) - 1)]
+    wrong = known[codes] != said
+    if wrong.any():
         shown = ", ".join(map(str, known[:10].tolist()))
-        raise ValueError(f"labels must be one of {shown}, got {labels[bad[0]]!s}")
+        raise ValueError(f"labels must be one of {shown}, got {labels[np.flatnonzero(wrong[which])[0]]!s}")
     if len(known) < 2:
         raise ValueError(f"every answer is {known[0]!s}: name all classes with classes=[...]")
-    return known, codes.astype(np.uint32)
+    return known, codes.astype(np.uint32)[which]
 
 
-def _places(told: _Told, count: int | None) -> tuple[npt.NDArray[Any] | None, npt.NDArray[np.uint32], int]:
+def _places(told: Told, count: int | None) -> tuple[npt.NDArray[Any] | None, npt.NDArray[np.uint32], int]:
     """The names of the rows if they have some, the place of each answer's row, and how many rows there are."""
     if not told.named:
         if count is not None and count != told.count:
@@ -215,9 +245,11 @@ def _places(told: _Told, count: int | None) -> tuple[npt.NDArray[Any] | None, np
         if len(bad):
             raise ValueError(f"row must be in 0..{count}, got {told.rows[bad[0]]}")
         return None, told.rows.astype(np.uint32), count
-    names, first, place = np.unique(told.rows, return_index=True, return_inverse=True)
+    names, place = _distinct(told.rows)
     if names.dtype.kind in "iu" and names[0] == 0 and len(names) * 2 > int(names[-1]):
         return None, told.rows.astype(np.uint32), int(names[-1]) + 1
+    first = np.empty(len(names), dtype=np.int64)
+    first[place[::-1]] = np.arange(len(place))[::-1]  # the earliest is written last
     order = np.argsort(first, kind="stable")
     rank = np.empty(len(order), dtype=np.uint32)
     rank[order] = np.arange(len(order), dtype=np.uint32)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tares._consensus import Consensus, consensus
+from tares._consensus import Consensus, Told, consensus, consensus_of
 
 if TYPE_CHECKING:
     import pandas
@@ -61,14 +61,16 @@ def get_label_quality_multiannotator(
     _one_of(quality_method, "quality_method", QUALITY_METHODS)
     table, annotators, index = _table(labels_multiannotator)
     probs = np.asarray(pred_probs, dtype=np.float64)
-    found = _found(table, probs)
-    given = ~np.isnan(table)
-    answers = given.sum(axis=1)
+    # Most of a wide table is empty: it is read once, and everything is counted over the answers alone.
+    rows, people = np.nonzero(~np.isnan(table))
+    answers = np.bincount(rows, minlength=len(table))
+    said = _whole(table[rows, people])
+    told = Told(rows, False, len(table), people, np.arange(table.shape[1]), said)
+    found = consensus_of(told, probs, range(probs.shape[1]))
     posterior = found.probabilities
 
     def agreement(labels: npt.NDArray[np.int64]) -> Floats:
-        same = (table == labels[:, None]) & given
-        return np.asarray(same.sum(axis=1) / answers)
+        return np.asarray(np.bincount(rows, said == labels[rows], len(table)) / answers)
 
     def labels_of(method: str) -> npt.NDArray[np.int64]:
         return _majority(table, probs) if method == "majority_vote" else found.labels.astype(np.int64)
@@ -86,14 +88,14 @@ def get_label_quality_multiannotator(
     result: dict[str, Any] = {"label_quality": pandas.DataFrame(columns, index=index)}
     if return_detailed_quality:
         detailed = np.full(table.shape, np.nan)
-        rows, people = np.nonzero(given)
-        detailed[rows, people] = posterior[rows, table[rows, people].astype(np.int64)]
+        detailed[rows, people] = posterior[rows, said]
         names = range(table.shape[1]) if annotators is None else annotators
-        frame = pandas.DataFrame(detailed, index=index, columns=[f"quality_annotator_{name}" for name in names])
+        titles = [f"quality_annotator_{name}" for name in names]
+        frame = pandas.DataFrame(detailed, index=index, columns=titles, copy=False)
         result["detailed_label_quality"] = frame
     if return_annotator_stats:
-        labels = labels_of(methods[0])
-        result["annotator_stats"] = _annotator_stats(found, table, labels, annotators, quality_method)
+        labels = labels_of(methods[0])[rows]
+        result["annotator_stats"] = _annotator_stats(found, table.shape[1], people, said, labels, annotators, quality_method)
     return result
 
 
@@ -191,10 +193,11 @@ def _table(labels: Any) -> tuple[Floats, Any | None, Any | None]:
     if values.dtype.kind == "O":
         values = np.array([[np.nan if _absent(cell) else cell for cell in row] for row in values.tolist()], dtype=object)
     try:
-        table = values.astype(np.float64)
+        table = values.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise ValueError("labels must be integers 0, 1, ..., K-1, or NaN") from error
-    lost = np.flatnonzero(np.isnan(table).all(axis=1))
+    # fmin skips NaN: a row is empty if nothing is left.
+    lost = np.flatnonzero(np.isnan(np.fmin.reduce(table, axis=1, initial=np.nan)))
     if len(lost):
         raise ValueError(f"every row must have an answer, got none in row {lost[0]}")
     return table, annotators, index
@@ -204,8 +207,12 @@ def _absent(cell: Any) -> bool:
     return cell is None or cell != cell or type(cell).__name__ == "NAType"
 
 
-def _found(table: Floats, probs: Floats) -> Consensus:
-    return consensus(table, probs, classes=list(range(probs.shape[1])))
+def _whole(labels: Floats) -> npt.NDArray[np.int64]:
+    whole = labels.astype(np.int64)
+    bad = np.flatnonzero(whole != labels)
+    if len(bad):
+        raise ValueError(f"labels must be integers 0, 1, ..., K-1, or NaN, got {labels[bad[0]]}")
+    return whole
 
 
 def _averaged(probs: Any) -> Floats:
@@ -243,25 +250,28 @@ def _majority(table: Floats, probs: Floats | None) -> npt.NDArray[np.int64]:
 
 
 def _annotator_stats(
-    found: Consensus, table: Floats, labels: npt.NDArray[np.int64], annotators: Any | None, quality_method: str
+    found: Consensus,
+    count: int,
+    people: npt.NDArray[np.int64],
+    said: npt.NDArray[np.int64],
+    labels: npt.NDArray[np.int64],
+    annotators: Any | None,
+    quality_method: str,
 ) -> pandas.DataFrame:
-    """Worst annotator first."""
+    """Worst annotator first. ``people`` gave the answers ``said`` to rows whose consensus are the ``labels``."""
     import pandas
 
-    given = ~np.isnan(table)
-    counts = given.sum(axis=0)
-    same = (table == labels[:, None]) & given
-    agreement = np.where(counts > 0, same.sum(axis=0) / np.maximum(counts, 1), np.nan)
+    counts = np.bincount(people, minlength=count)
+    same = (said == labels).astype(np.float64)
+    agreement = np.where(counts > 0, np.bincount(people, same, count) / np.maximum(counts, 1), np.nan)
     best = found.annotators
     place = {name: at for at, name in enumerate(best["annotator"].tolist())}
-    quality = np.array([best["quality"][place[who]] for who in range(table.shape[1])])
+    quality = np.array([best["quality"][place[who]] for who in range(count)])
     classes = found.probabilities.shape[1]
-    worst = np.empty(table.shape[1], dtype=np.int64)
-    for who in range(table.shape[1]):
-        own, said = labels[given[:, who]], same[given[:, who], who]
-        rows = np.bincount(own, minlength=classes)
-        right = np.bincount(own, said.astype(float), classes)
-        worst[who] = int(np.argmin(np.where(rows > 0, right / np.maximum(rows, 1), np.inf)))
+    cells = people * classes + labels
+    rows = np.bincount(cells, minlength=count * classes).reshape(count, classes)
+    right = np.bincount(cells, same, count * classes).reshape(count, classes)
+    worst = np.where(rows > 0, right / np.maximum(rows, 1), np.inf).argmin(axis=1)
     frame = pandas.DataFrame(
         {
             "annotator_quality": agreement if quality_method == "agreement" else quality,

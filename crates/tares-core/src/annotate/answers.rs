@@ -52,11 +52,14 @@ impl Answers {
             }
         }
         let mut sorted = answers.to_vec();
-        // Stable: answers of one annotator to one row stay in the order they were given.
-        sorted.par_sort_by_key(|answer| (answer.row, answer.annotator));
-        sorted.reverse();
-        sorted.dedup_by_key(|answer| (answer.row, answer.annotator));
-        sorted.reverse();
+        let place = |answer: &Answer| (answer.row, answer.annotator);
+        if !sorted.is_sorted_by(|one, next| place(one) < place(next)) {
+            // Stable: answers of one annotator to one row stay in the order they were given.
+            sorted.par_sort_by_key(place);
+            sorted.reverse();
+            sorted.dedup_by_key(|answer| place(answer));
+            sorted.reverse();
+        }
         let mut starts = vec![0; rows + 1];
         sorted.iter().for_each(|answer| starts[answer.row + 1] += 1);
         (0..rows).for_each(|row| starts[row + 1] += starts[row]);

@@ -1,48 +1,39 @@
-//! What each annotator makes of each class: `T_a[true][answered]`, one matrix per annotator.
+//! What each annotator makes of each class: `T_a[true][answered]`, one matrix per annotator and level of difficulty.
 //!
 //! Only the columns of labels that an annotator used are stored: somebody who labelled three rows has at most three, however many
 //! classes there are. So memory and time of a step grow with the number of answers times K.
 //!
-//! Rows may be in groups, such as easy and hard ones. Everybody then has a matrix per group: who is careful with easy rows need not be
-//! right on hard ones, and mistakes that many make on the same hard rows don't count as agreement.
+//! A row's state is its level of difficulty and its true class; tables are `[column][level][true]`.
 
 use super::answers::Answers;
+use super::own_prior::OwnPrior;
 use rayon::prelude::*;
 
-/// The answers sorted by annotator and label: every (annotator, label) that occurs is a column.
+/// Every (annotator, label) that occurs is a column, by annotator, then by label.
 pub(super) struct Columns {
     classes: usize,
-    columns: Vec<Column>,
-    /// The rows of every column, one column after the other.
-    rows: Vec<u32>,
+    /// The label of every column.
+    labels: Vec<u32>,
     /// The column of every answer, in the order of [`Answers::all`].
     of_answer: Vec<u32>,
-    /// Where the columns of each annotator in each group begin, and the end: `[annotator][group]`.
+    /// Where the columns of each annotator begin, and the end.
     annotators: Vec<usize>,
-    groups: usize,
 }
 
-struct Column {
-    label: usize,
-    group: usize,
-    first: usize,
-    end: usize,
-}
-
-/// The logarithms of the stored columns, `[column][true]`.
-pub(super) struct LogConfusions(Vec<f64>);
+/// The stored columns of all annotators, `[column][level][true]`.
+pub(super) struct Confusions(pub(super) Vec<f64>);
 
 /// What is assumed about annotators.
 pub(super) enum Model<'a> {
-    /// All have the same matrix, one in each group.
+    /// All have the same matrix, one at each level.
     Shared {
         /// Pseudo-counts, `[true][answered]`.
         prior: &'a [f64],
     },
     /// Each has a matrix of their own.
     Own {
-        /// Pseudo-counts, `[group][true][answered]`: what an annotator is expected to do until their answers show otherwise.
-        prior: &'a [f64],
+        /// What an annotator is expected to do until their answers show otherwise.
+        prior: &'a OwnPrior,
     },
     /// Each is right with one probability, whatever the class; mistakes fall on all other classes alike.
     OneCoin {
@@ -52,38 +43,46 @@ pub(super) enum Model<'a> {
 }
 
 impl Columns {
-    /// All rows in one group.
     pub(super) fn new(answers: &Answers) -> Self {
-        Self::grouped(answers, 1, &|_| 0)
+        let (all, classes) = (answers.all(), answers.classes());
+        let possible = answers.annotators() * classes;
+        let key = |answer: &super::Answer| answer.annotator * classes + answer.label as usize;
+        // A place per possible column is cheaper than sorting, unless most of them would stay empty.
+        let (keys, of_answer): (Vec<usize>, Vec<u32>) = if possible <= 4 * all.len() + 1024 {
+            let mut place = vec![0u32; possible];
+            all.iter().for_each(|answer| place[key(answer)] = 1);
+            let keys: Vec<usize> = (0..possible).filter(|&key| place[key] == 1).collect();
+            keys.iter().enumerate().for_each(|(at, &key)| place[key] = at as u32);
+            let of_answer = all.par_iter().map(|answer| place[key(answer)]).collect();
+            (keys, of_answer)
+        } else {
+            let mut keys: Vec<usize> = all.iter().map(key).collect();
+            keys.par_sort_unstable();
+            keys.dedup();
+            let place = |answer: &super::Answer| keys.partition_point(|&other| other < key(answer)) as u32;
+            let of_answer = all.par_iter().map(place).collect();
+            (keys, of_answer)
+        };
+        let mut annotators = vec![0; answers.annotators() + 1];
+        keys.iter().for_each(|key| annotators[key / classes + 1] += 1);
+        (1..annotators.len()).for_each(|who| annotators[who] += annotators[who - 1]);
+        let labels = keys.iter().map(|key| (key % classes) as u32).collect();
+        Self { classes, labels, of_answer, annotators }
     }
 
-    /// Rows in `groups` groups.
-    pub(super) fn grouped(answers: &Answers, groups: usize, group: &(dyn Fn(usize) -> usize + Sync)) -> Self {
-        let all = answers.all();
-        let classes = answers.classes();
-        let own = |answer: &super::Answer| answer.annotator * groups + group(answer.row);
-        // Counted, not compared: there may be millions of answers. Within a column they stay in the order of their rows.
-        let keys: Vec<usize> = all.par_iter().map(|answer| own(answer) * classes + answer.label as usize).collect();
-        let order = sorted_places(&keys, answers.annotators() * groups * classes);
-        let mut columns: Vec<Column> = Vec::new();
-        let mut of_answer = vec![0; all.len()];
-        let mut annotators = vec![0; answers.annotators() * groups + 1];
-        let mut last = None;
-        for (place, &at) in order.iter().enumerate() {
-            let (answer, key) = (all[at as usize], keys[at as usize]);
-            if last != Some(key) {
-                last = Some(key);
-                let who = key / classes;
-                columns.push(Column { label: answer.label as usize, group: who % groups, first: place, end: place });
-                annotators[who + 1] += 1;
-            }
-            let column = columns.len() - 1;
-            columns[column].end = place + 1;
-            of_answer[at as usize] = column as u32;
-        }
-        (1..annotators.len()).for_each(|who| annotators[who] += annotators[who - 1]);
-        let rows = order.iter().map(|&at| all[at as usize].row as u32).collect();
-        Self { classes, columns, rows, of_answer, annotators, groups }
+    /// The number of columns.
+    pub(super) fn len(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The number of annotators.
+    pub(super) fn annotators(&self) -> usize {
+        self.annotators.len() - 1
+    }
+
+    /// The columns of one annotator, each with its label.
+    pub(super) fn of_annotator(&self, who: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        (self.annotators[who]..self.annotators[who + 1]).map(|at| (at, self.labels[at] as usize))
     }
 
     /// The columns of the answers `from..to`.
@@ -91,162 +90,99 @@ impl Columns {
         &self.of_answer[from..to]
     }
 
-    /// The expected number of rows of each true class behind every column, `[column][true]`. Each sum runs over its rows in order,
-    /// so it does not depend on the number of threads.
-    pub(super) fn expected_counts(&self, posterior: &[f64]) -> Vec<f64> {
+    /// All annotators together, `[level][true][answered]`.
+    pub(super) fn pooled(&self, counts: &[f64], levels: usize) -> Vec<f64> {
         let classes = self.classes;
-        let mut counts = vec![0.0; self.columns.len() * classes];
-        counts.par_chunks_exact_mut(classes).zip(&self.columns).for_each(|(counts, column)| {
-            for &row in &self.rows[column.first..column.end] {
-                let row = &posterior[row as usize * classes..][..classes];
-                counts.iter_mut().zip(row).for_each(|(count, part)| *count += part);
-            }
-        });
-        counts
-    }
-
-    /// All annotators together, `[group][true][answered]`.
-    pub(super) fn pooled(&self, counts: &[f64]) -> Vec<f64> {
-        let classes = self.classes;
-        let mut pooled = vec![0.0; self.groups * classes * classes];
-        for (column, counts) in self.columns.iter().zip(counts.chunks_exact(classes)) {
-            let own = &mut pooled[column.group * classes * classes..][..classes * classes];
-            counts.iter().enumerate().for_each(|(truth, count)| own[truth * classes + column.label] += count);
+        let mut pooled = vec![0.0; levels * classes * classes];
+        for (&label, counts) in self.labels.iter().zip(counts.chunks_exact(levels * classes)) {
+            // A state is level · K + true, so that its matrix row begins at state · K.
+            counts.iter().enumerate().for_each(|(state, count)| pooled[state * classes + label as usize] += count);
         }
         pooled
     }
 
-    /// Number of groups.
-    pub(super) fn groups(&self) -> usize {
-        self.groups
-    }
-
     /// M-step: the confusions with the largest posterior density, and the logarithm of that density up to a constant.
-    pub(super) fn fit(&self, counts: &[f64], model: &Model<'_>) -> (LogConfusions, f64) {
+    pub(super) fn fit(&self, counts: &[f64], levels: usize, model: &Model<'_>) -> (Confusions, f64) {
         match model {
-            Model::Shared { prior } => self.fit_shared(counts, prior),
-            Model::Own { prior } => self.fit_own(counts, prior),
+            Model::Shared { prior } => self.fit_shared(counts, levels, prior),
+            Model::Own { prior } => self.fit_own(counts, levels, prior),
             Model::OneCoin { prior } => self.fit_one_coin(counts, *prior),
         }
     }
 
-    fn fit_shared(&self, counts: &[f64], prior: &[f64]) -> (LogConfusions, f64) {
+    fn fit_shared(&self, counts: &[f64], levels: usize, prior: &[f64]) -> (Confusions, f64) {
         let classes = self.classes;
-        let mut shared = self.pooled(counts);
+        let mut shared = self.pooled(counts, levels);
         shared.iter_mut().zip(prior.iter().cycle()).for_each(|(count, prior)| *count += prior);
         normalise_rows(&mut shared, classes);
         let density = shared.iter().zip(prior.iter().cycle()).map(|(part, prior)| prior * part.ln()).sum();
-        (self.all_alike(&shared), density)
-    }
-
-    /// Everybody has the same matrix, `[group][true][answered]`.
-    pub(super) fn all_alike(&self, shared: &[f64]) -> LogConfusions {
-        let classes = self.classes;
-        let mut logs = vec![0.0; self.columns.len() * classes];
-        for (column, logs) in self.columns.iter().zip(logs.chunks_exact_mut(classes)) {
-            let own = &shared[column.group * classes * classes..][..classes * classes];
-            logs.iter_mut().enumerate().for_each(|(truth, log)| *log = own[truth * classes + column.label].ln());
+        let states = levels * classes;
+        let mut table = vec![0.0; self.len() * states];
+        for (&label, column) in self.labels.iter().zip(table.chunks_exact_mut(states)) {
+            column.iter_mut().enumerate().for_each(|(state, part)| *part = shared[state * classes + label as usize]);
         }
-        LogConfusions(logs)
+        (Confusions(table), density)
     }
 
-    fn fit_own(&self, counts: &[f64], prior: &[f64]) -> (LogConfusions, f64) {
-        let classes = self.classes;
-        let mut logs = vec![0.0; counts.len()];
-        let all_rows: Vec<f64> = prior.chunks_exact(classes).map(|row| row.iter().sum()).collect();
+    fn fit_own(&self, counts: &[f64], levels: usize, prior: &OwnPrior) -> (Confusions, f64) {
+        let states = levels * self.classes;
+        let mut table = vec![0.0; counts.len()];
+        let (mut right, mut totals) = (vec![0.0; states], vec![0.0; states]);
         let mut density = 0.0;
-        for who in 0..self.annotators.len() - 1 {
-            let mine = self.annotators[who]..self.annotators[who + 1];
-            let group = who % self.groups;
-            let prior = &prior[group * classes * classes..][..classes * classes];
-            let prior_rows = &all_rows[group * classes..][..classes];
-            let mut totals = prior_rows.to_vec();
-            for column in counts[mine.start * classes..mine.end * classes].chunks_exact(classes) {
-                totals.iter_mut().zip(column).for_each(|(total, count)| *total += count);
+        for who in 0..self.annotators() {
+            prior.expected_right(who, &mut right);
+            totals.fill(prior.weight);
+            for (at, _) in self.of_annotator(who) {
+                totals.iter_mut().zip(&counts[at * states..]).for_each(|(total, count)| *total += count);
             }
             // Σ prior · ln T over all columns: those that are not stored hold the prior alone.
-            density -= totals.iter().zip(prior_rows).map(|(total, prior)| prior * total.ln()).sum::<f64>();
-            for at in mine {
-                let label = self.columns[at].label;
-                for truth in 0..classes {
-                    let (expected, count) = (prior[truth * classes + label], counts[at * classes + truth]);
-                    let log = (count + expected).ln();
-                    density += expected * (log - expected.ln());
-                    logs[at * classes + truth] = log - totals[truth].ln();
+            density -= totals.iter().map(|total| prior.weight * total.ln()).sum::<f64>();
+            for (at, label) in self.of_annotator(who) {
+                for state in 0..states {
+                    let expected = prior.pseudo_count(state, label, right[state]);
+                    let count = counts[at * states + state] + expected;
+                    density += expected * (count / expected).ln();
+                    table[at * states + state] = count / totals[state];
                 }
             }
         }
-        (LogConfusions(logs), density)
+        (Confusions(table), density)
     }
 
-    fn fit_one_coin(&self, counts: &[f64], [right, wrong]: [f64; 2]) -> (LogConfusions, f64) {
+    fn fit_one_coin(&self, counts: &[f64], [right, wrong]: [f64; 2]) -> (Confusions, f64) {
         let classes = self.classes;
-        let mut logs = vec![0.0; counts.len()];
+        let mut table = vec![0.0; counts.len()];
         let mut density = 0.0;
-        for who in 0..self.annotators.len() - 1 {
+        for who in 0..self.annotators() {
             let mine = self.annotators[who]..self.annotators[who + 1];
             let all: f64 = counts[mine.start * classes..mine.end * classes].iter().sum();
-            let hits: f64 = mine.clone().map(|at| counts[at * classes + self.columns[at].label]).sum();
+            let hits: f64 = self.of_annotator(who).map(|(at, label)| counts[at * classes + label]).sum();
             let skill = (hits + right) / (all + right + wrong);
             density += right * skill.ln() + wrong * (1.0 - skill).ln();
-            let miss = ((1.0 - skill) / (classes - 1) as f64).ln();
-            for at in mine {
-                logs[at * classes..(at + 1) * classes].fill(miss);
-                logs[at * classes + self.columns[at].label] = skill.ln();
+            for (at, label) in self.of_annotator(who) {
+                table[at * classes..(at + 1) * classes].fill((1.0 - skill) / (classes - 1) as f64);
+                table[at * classes + label] = skill;
             }
         }
-        (LogConfusions(logs), density)
+        (Confusions(table), density)
     }
 
-    /// The expected rows of one annotator, `[true][answered]`.
+    /// The expected rows of one annotator, `[true][answered]`, from `counts` of one level.
     pub(super) fn own_counts(&self, who: usize, counts: &[f64]) -> Vec<f64> {
-        let mut own = vec![0.0; self.classes * self.classes];
-        self.add_counts(who, counts, &mut own);
+        let classes = self.classes;
+        let mut own = vec![0.0; classes * classes];
+        for (at, label) in self.of_annotator(who) {
+            (0..classes).for_each(|truth| own[truth * classes + label] += counts[at * classes + truth]);
+        }
         own
     }
-
-    /// The whole matrix of one annotator, `[true][answered]`, with the pseudo-counts `prior`.
-    pub(super) fn matrix(&self, who: usize, counts: &[f64], prior: &[f64]) -> Vec<f64> {
-        let mut matrix = prior.to_vec();
-        self.add_counts(who, counts, &mut matrix);
-        normalise_rows(&mut matrix, self.classes);
-        matrix
-    }
-
-    fn add_counts(&self, who: usize, counts: &[f64], matrix: &mut [f64]) {
-        let classes = self.classes;
-        for at in self.annotators[who]..self.annotators[who + 1] {
-            for truth in 0..classes {
-                matrix[truth * classes + self.columns[at].label] += counts[at * classes + truth];
-            }
-        }
-    }
 }
 
-impl LogConfusions {
-    /// ln T_a[·][answered] of a stored column.
-    pub(super) fn column(&self, at: u32, classes: usize) -> &[f64] {
-        &self.0[at as usize * classes..][..classes]
+impl Confusions {
+    /// T_a[·][answered] of a stored column, at every level.
+    pub(super) fn column(&self, at: u32, states: usize) -> &[f64] {
+        &self.0[at as usize * states..][..states]
     }
-}
-
-/// The places of the keys in their order; places of equal keys in their own. Keys are below `most`.
-fn sorted_places(keys: &[usize], most: usize) -> Vec<u32> {
-    // Counting needs a place per key; with far more possible keys than keys, comparing is cheaper.
-    if most > 4 * keys.len() + 1024 {
-        let mut order: Vec<u32> = (0..keys.len() as u32).collect();
-        order.par_sort_by_key(|&at| keys[at as usize]);
-        return order;
-    }
-    let mut starts = vec![0u32; most + 1];
-    keys.iter().for_each(|&key| starts[key + 1] += 1);
-    (0..most).for_each(|key| starts[key + 1] += starts[key]);
-    let mut order = vec![0; keys.len()];
-    for (at, &key) in keys.iter().enumerate() {
-        order[starts[key] as usize] = at as u32;
-        starts[key] += 1;
-    }
-    order
 }
 
 /// Divides every row by its sum.

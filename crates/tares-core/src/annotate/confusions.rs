@@ -2,6 +2,8 @@
 
 use super::answers::Answers;
 use super::confusion::Columns;
+use super::own_prior::OwnPrior;
+use super::pass::expected_counts;
 use crate::dataset::Label;
 use crate::estimate::counting_interval;
 
@@ -24,20 +26,20 @@ pub struct ConfusionEntry {
 pub struct AnnotatorConfusions {
     columns: Columns,
     counts: Vec<f64>,
-    prior: Vec<f64>,
+    prior: OwnPrior,
     classes: usize,
 }
 
 impl AnnotatorConfusions {
-    pub(super) fn new(answers: &Answers, posterior: &[f64], prior: &[f64]) -> Self {
+    pub(super) fn new(answers: &Answers, posterior: &[f64], prior: &OwnPrior) -> Self {
         let columns = Columns::new(answers);
-        let counts = columns.expected_counts(posterior);
-        Self { columns, counts, prior: prior.to_vec(), classes: answers.classes() }
+        let counts = expected_counts(answers, &columns, posterior);
+        Self { columns, counts, prior: prior.clone(), classes: answers.classes() }
     }
 
     /// One annotator's whole matrix, `[true][answered]`; the expectation for someone without answers.
     pub fn matrix(&self, annotator: usize) -> Vec<f64> {
-        self.columns.matrix(annotator, &self.counts, &self.prior)
+        self.prior.matrix(annotator, self.columns.own_counts(annotator, &self.counts))
     }
 
     /// The entries of one annotator that at least half a row speaks for, by true class, then by answer.

@@ -6,8 +6,8 @@
 //!
 //! 1. [`answers`]: who answered what.
 //! 2. `majority`: votes, also the start of the rest.
-//! 3. `confusion` and `belief`: annotators and classifier, fitted in turns with the true classes by `em`.
-//! 4. `judged`: the same beside a classifier, with easy and hard rows.
+//! 3. `confusion`, `belief` and `levels`: annotators, classifier, and easy and hard rows, fitted in turns with the true classes by `em`.
+//! 4. `judged`: annotators who are drawn towards each other (`own_prior`), with or without a classifier (`calibration`).
 //! 5. [`quality`] and [`confusions`]: annotators, and rows worth one more label; [`agreement`]: how often they agree.
 //!
 //! Annotators are taken as independent given the true class. One who answers twice under two names counts twice.
@@ -15,11 +15,15 @@
 pub mod agreement;
 pub mod answers;
 mod belief;
+mod calibration;
 mod confusion;
 pub mod confusions;
 mod em;
 mod judged;
+mod levels;
 mod majority;
+mod own_prior;
+mod pass;
 pub mod quality;
 #[cfg(test)]
 mod tests;
@@ -37,9 +41,11 @@ use crate::estimate::{Detector, Overview, Probabilities, ProbabilityMatrix};
 use crate::named::{Named, as_text};
 use belief::Belief;
 use confusion::{Columns, Model, normalise_rows};
-use em::Em;
-use judged::judged;
+use em::{Em, LEAST_GAIN};
+use judged::drawn_together;
 use majority::vote_shares;
+use own_prior::OwnPrior;
+use pass::expected_counts;
 use rayon::prelude::*;
 use std::fmt;
 use std::str::FromStr;
@@ -50,7 +56,9 @@ const VOTE_SMOOTHING: f64 = 0.1;
 const CLASS_PRIOR: f64 = 1.0;
 /// Pseudo-answers per true class: of the matrix that all share, and of an annotator's own, drawn towards the shared one.
 const SHARED_PRIOR: f64 = 5.0;
-const OWN_PRIOR: f64 = 10.0;
+const OWN_PRIOR: f64 = 30.0;
+/// Pseudo-answers of mean skill in everybody's own skill.
+const SKILL_PRIOR: f64 = 10.0;
 /// The same where annotators know nothing of each other.
 const ALONE_PRIOR: f64 = 1.0;
 /// How right an annotator is taken to be before anything is known.
@@ -122,7 +130,7 @@ pub struct Consensus {
     /// The log posterior density of the parameters after each step of EM, up to a constant; it never falls.
     pub objectives: Vec<f64>,
     classes: usize,
-    columns_prior: Vec<f64>,
+    columns_prior: OwnPrior,
 }
 
 /// The consensus of the answers alone. [`Pooling::Posterior`] then has no classifier to ask.
@@ -146,22 +154,19 @@ pub struct Consensus {
 /// None today; a caller must not rely on that.
 pub fn consensus(answers: &Answers, pooling: Pooling) -> Result<Consensus> {
     let classes = answers.classes();
-    let votes = vote_shares(answers, VOTE_SMOOTHING);
-    let start = || Em::new(answers, Belief::shares(classes, CLASS_PRIOR), &votes);
+    let alone = |model: &Model<'_>| {
+        let mut em = Em::new(answers, Belief::shares(classes, CLASS_PRIOR));
+        let objectives = em.run(model, LEAST_GAIN);
+        Consensus::of(&em, objectives, Some(OwnPrior::alike(&expected_matrix(classes, ALONE_PRIOR), classes)))
+    };
     Ok(match pooling {
         Pooling::Majority => by_votes(answers),
-        Pooling::OneCoin => {
-            let mut em = start();
-            let objectives = em.run(&Model::OneCoin { prior: COIN_PRIOR });
-            Consensus::of(em, objectives, expected_matrix(classes, ALONE_PRIOR))
-        }
+        Pooling::OneCoin => alone(&Model::OneCoin { prior: COIN_PRIOR }),
         Pooling::DawidSkene => {
-            let mut em = start();
-            let prior = expected_matrix(classes, ALONE_PRIOR);
-            let objectives = em.run(&Model::Own { prior: &prior });
-            Consensus::of(em, objectives, prior)
+            let prior = OwnPrior::alike(&expected_matrix(classes, ALONE_PRIOR), classes);
+            alone(&Model::Own { prior: &prior })
         }
-        Pooling::Posterior => shrunk(start()),
+        Pooling::Posterior => drawn_together(answers, None),
     })
 }
 
@@ -185,34 +190,35 @@ pub fn consensus_with<P: Probabilities>(answers: &Answers, probs: &P) -> Result<
     if answers.annotators() == 1 && answers.all().len() == answers.rows() {
         return of_one(answers, &values, &first);
     }
-    Ok(judged(answers, &values, &vote_shares(answers, VOTE_SMOOTHING)))
+    Ok(drawn_together(answers, Some(&values)))
 }
 
 impl Consensus {
-    fn of(em: Em<'_>, objectives: Vec<f64>, prior: Vec<f64>) -> Self {
-        let sharpness = em.belief.sharpness();
-        let counts = em.columns.expected_counts(&em.posterior);
-        let shared = shared_matrix(&em.columns, &counts, em.answers.classes());
-        let prior = match em.columns.groups() {
-            1 => prior,
-            _ => shared.iter().map(|part| OWN_PRIOR * part).collect(),
-        };
-        Self::from_posterior(em.answers, em.posterior, shared, prior, sharpness, objectives)
+    /// `prior` is what is expected of annotators in their matrices; by default what all do together.
+    fn of(em: &Em<'_>, objectives: Vec<f64>, prior: Option<OwnPrior>) -> Self {
+        let found = em.found();
+        let sharpness = em.belief.calibration().map(|calibration| calibration.sharpness);
+        let (answers, classes) = (em.answers, em.answers.classes());
+        let counts = expected_counts(answers, &em.columns, &found.posterior);
+        let shared = shared_matrix(&em.columns, &counts, classes);
+        let prior = prior.unwrap_or_else(|| OwnPrior::fitted(&em.columns, &counts, classes, 1));
+        let mut consensus = Self::from_posterior(answers, found.posterior, &found.right, shared, prior);
+        (consensus.sharpness, consensus.objectives) = (sharpness, objectives);
+        consensus
     }
 
     fn from_posterior(
         answers: &Answers,
         posterior: Vec<f64>,
+        right: &[f64],
         shared: Vec<f64>,
-        prior: Vec<f64>,
-        sharpness: Option<f64>,
-        objectives: Vec<f64>,
+        columns_prior: OwnPrior,
     ) -> Self {
         let classes = answers.classes();
-        let labels: Vec<Label> = posterior.chunks_exact(classes).map(|row| largest(row).0 as Label).collect();
-        let gain = posterior.par_chunks_exact(classes).map(|row| quality::expected_gain(row, &shared)).collect();
-        let annotators = quality::annotators(answers, &posterior, &labels);
-        Self { labels, posterior, annotators, shared, gain, sharpness, objectives, classes, columns_prior: prior }
+        let (labels, gain) = labels_and_gain(&posterior, &shared, classes);
+        let annotators = quality::annotators(answers, right, &labels);
+        let (sharpness, objectives) = (None, Vec::new());
+        Self { labels, posterior, annotators, shared, gain, sharpness, objectives, classes, columns_prior }
     }
 
     /// The probability that each consensus is right.
@@ -260,7 +266,8 @@ impl Consensus {
                 None => row.copy_from_slice(&shares),
             }
         }
-        Self::from_posterior(answers, posterior, self.shared, self.columns_prior, self.sharpness, self.objectives)
+        let (labels, gain) = labels_and_gain(&posterior, &self.shared, classes);
+        Self { labels, gain, posterior, ..self }
     }
 
     /// The answers that are probably wrong, worst first, each with the probability that it is right.
@@ -273,22 +280,10 @@ impl Consensus {
     }
 }
 
-/// First one matrix for all, then one each, drawn towards it: somebody with three answers is taken to be like the others.
-fn shrunk(mut em: Em<'_>) -> Consensus {
-    em.run(&Model::Shared { prior: &expected_matrix(em.answers.classes(), SHARED_PRIOR) });
-    each_own(em)
-}
-
-/// The second half of it: one matrix each, in every group of rows.
-fn each_own(mut em: Em<'_>) -> Consensus {
-    let classes = em.answers.classes();
-    let mut prior = em.columns.pooled(&em.columns.expected_counts(&em.posterior));
-    let expected = expected_matrix(classes, SHARED_PRIOR);
-    prior.iter_mut().zip(expected.iter().cycle()).for_each(|(count, expected)| *count += expected);
-    normalise_rows(&mut prior, classes);
-    prior.iter_mut().for_each(|part| *part *= OWN_PRIOR);
-    let objectives = em.run(&Model::Own { prior: &prior });
-    Consensus::of(em, objectives, prior)
+/// The likeliest class of every row, and what one more answer is expected to add.
+fn labels_and_gain(posterior: &[f64], shared: &[f64], classes: usize) -> (Vec<Label>, Vec<f64>) {
+    let rows = posterior.par_chunks_exact(classes);
+    rows.map(|row| (largest(row).0 as Label, quality::expected_gain(row, shared))).unzip()
 }
 
 /// The plain majority. Votes for the classes that are answered most often decide ties.
@@ -304,8 +299,10 @@ fn by_votes(answers: &Answers) -> Consensus {
         row.iter_mut().for_each(|share| *share /= sum);
     }
     let columns = Columns::new(answers);
-    let shared = shared_matrix(&columns, &columns.expected_counts(&posterior), classes);
-    Consensus::from_posterior(answers, posterior, shared, expected_matrix(classes, ALONE_PRIOR), None, Vec::new())
+    let shared = shared_matrix(&columns, &expected_counts(answers, &columns, &posterior), classes);
+    let right = quality::expected_right(answers, &posterior);
+    let prior = OwnPrior::alike(&expected_matrix(classes, ALONE_PRIOR), classes);
+    Consensus::from_posterior(answers, posterior, &right, shared, prior)
 }
 
 /// One annotator and a classifier: the audit.
@@ -330,13 +327,14 @@ fn of_one(answers: &Answers, values: &[f64], given: &[Label]) -> Result<Consensu
         }
     }
     let columns = Columns::new(answers);
-    let shared = shared_matrix(&columns, &columns.expected_counts(&posterior), classes);
-    let prior = expected_matrix(classes, SHARED_PRIOR);
-    let mut found = Consensus::from_posterior(answers, posterior, shared, prior, None, Vec::new());
+    let shared = shared_matrix(&columns, &expected_counts(answers, &columns, &posterior), classes);
+    let prior = OwnPrior::alike(&expected_matrix(classes, SHARED_PRIOR), classes);
+    let right = quality::expected_right(answers, &posterior);
+    let mut found = Consensus::from_posterior(answers, posterior, &right, shared, prior);
     for (row, suggested) in suggested.into_iter().enumerate() {
         found.labels[row] = suggested.unwrap_or(given[row]);
     }
-    found.annotators = quality::annotators(answers, &found.posterior, &found.labels);
+    found.annotators = quality::annotators(answers, &right, &found.labels);
     Ok(found)
 }
 
@@ -346,12 +344,10 @@ fn first_answers(answers: &Answers) -> Vec<Label> {
     (0..answers.rows()).map(|row| answers.of_row(row).first().map_or(common, |answer| answer.label)).collect()
 }
 
-/// What all annotators make of each class, in all groups of rows, `[true][answered]`.
+/// What all annotators make of each class, `[true][answered]`.
 fn shared_matrix(columns: &Columns, counts: &[f64], classes: usize) -> Vec<f64> {
-    let mut shared = expected_matrix(classes, SHARED_PRIOR);
-    for group in columns.pooled(counts).chunks_exact(classes * classes) {
-        shared.iter_mut().zip(group).for_each(|(sum, count)| *sum += count);
-    }
+    let mut shared = columns.pooled(counts, 1);
+    shared.iter_mut().zip(expected_matrix(classes, SHARED_PRIOR)).for_each(|(count, expected)| *count += expected);
     normalise_rows(&mut shared, classes);
     shared
 }

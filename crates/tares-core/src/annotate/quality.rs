@@ -19,19 +19,18 @@ pub struct AnnotatorQuality {
     pub agreement: Option<f64>,
 }
 
-/// The quality of every annotator under the posterior `[row][class]`; `consensus` is the label of each row.
-pub(super) fn annotators(answers: &Answers, posterior: &[f64], consensus: &[u32]) -> Vec<AnnotatorQuality> {
-    let classes = answers.classes();
-    let mut sums = vec![(0usize, 0.0, 0usize); answers.annotators()]; // answers, right, agreed
+/// The quality of every annotator, from the expected number of their right answers; `consensus` is the label of each row.
+pub(super) fn annotators(answers: &Answers, right: &[f64], consensus: &[u32]) -> Vec<AnnotatorQuality> {
+    let mut sums = vec![(0usize, 0usize); answers.annotators()]; // answers, agreed
     for answer in answers.all() {
-        let (all, right, agreed) = &mut sums[answer.annotator];
+        let (all, agreed) = &mut sums[answer.annotator];
         *all += 1;
-        *right += posterior[answer.row * classes + answer.label as usize];
         *agreed += usize::from(consensus[answer.row] == answer.label);
     }
-    let mean = sums.iter().map(|sum| sum.1).sum::<f64>() / answers.all().len() as f64;
+    let mean = right.iter().sum::<f64>() / answers.all().len() as f64;
     sums.into_iter()
-        .map(|(all, right, agreed)| {
+        .zip(right)
+        .map(|((all, agreed), right)| {
             let quality = (right + PSEUDO_ANSWERS * mean) / (all as f64 + PSEUDO_ANSWERS);
             AnnotatorQuality {
                 answers: all,
@@ -41,6 +40,15 @@ pub(super) fn annotators(answers: &Answers, posterior: &[f64], consensus: &[u32]
             }
         })
         .collect()
+}
+
+/// The expected number of right answers of every annotator under a posterior `[row][class]`.
+pub(super) fn expected_right(answers: &Answers, posterior: &[f64]) -> Vec<f64> {
+    let mut right = vec![0.0; answers.annotators()];
+    for answer in answers.all() {
+        right[answer.annotator] += posterior[answer.row * answers.classes() + answer.label as usize];
+    }
+    right
 }
 
 /// How much likelier the consensus of a row is expected to be right after one more answer by a typical annotator:

@@ -201,26 +201,111 @@ fn names_come_back() {
     assert!("dawid".parse::<Pooling>().unwrap_err().to_string().contains("dawid-skene"));
 }
 
-/// Documented: annotators are independent given the true class, so one under two names is two, no more and no less.
+/// Documented: annotators are independent given the true class. With the matrices held, a second name under which somebody repeats
+/// their answers multiplies the odds of two classes on a row by exactly the factor of the first name, and leaves other rows alone.
 #[test]
-fn a_duplicated_annotator_counts_as_two_independent_ones() {
-    // Everybody agrees, but on row 0: two people say 0, one says 1.
-    let everywhere = (1..90).flat_map(|row| (0..3).map(move |annotator| (row, annotator, (row % 2) as Label)));
-    let first = [(0, 0, 0), (0, 1, 0), (0, 2, 1)];
-    let mut given: Vec<Answer> =
-        everywhere.chain(first).map(|(row, annotator, label)| Answer { row, annotator, label }).collect();
-    let odds = |found: &Consensus| found.posterior[1] / found.posterior[0];
-    let alone = consensus(&of(&given, 90, 3, 2), Pooling::Posterior).unwrap();
-    let doubled: Vec<Answer> =
-        given.iter().filter(|answer| answer.annotator == 2).map(|answer| Answer { annotator: 3, ..*answer }).collect();
-    given.extend(doubled);
-    let answers = of(&given, 90, 4, 2);
-    let twice = consensus(&answers, Pooling::Posterior).unwrap();
-    // The second name adds what its own matrix says, and what the others lose when they are fitted again beside it.
-    let own = twice.confusion(&answers, 3);
-    let (added, said) = ((odds(&twice) / odds(&alone)).ln(), (own[3] / own[1]).ln());
-    assert!(added > 0.9 * said && added < 2.0 * said, "{added} {own:?}");
-    assert!((twice.annotators[2].quality - twice.annotators[3].quality).abs() < 1e-9);
+fn a_second_name_multiplies_the_odds_by_the_factor_of_the_first() {
+    // Few answers per row are multiplied, many go through logarithms: both.
+    for (annotators, per_row) in [(6, 3), (40, 36)] {
+        let (mut given, _, _) = crowd(60, annotators, 3, per_row, 8);
+        let last = annotators - 1;
+        let mut draw = stream(9, "test");
+        let matrix: Vec<f64> = (0..(annotators + 1) * 9).map(|_| 0.05 + draw.unit()).collect();
+        // The entries of a column, by true class; the second name has the matrix of the first.
+        let column = |who: usize, label: Label| {
+            let who = if who == annotators { last } else { who };
+            (0..3).map(move |truth| (who * 3 + truth) * 3 + label as usize)
+        };
+        let odds = |given: &[Answer], annotators: usize| {
+            let answers = of(given, 60, annotators, 3);
+            let columns = Columns::new(&answers);
+            let (belief, levels) = (Belief::shares(3, 1.0), levels::Levels::single());
+            let table = (0..annotators)
+                .flat_map(|who| columns.of_annotator(who).map(move |(_, label)| (who, label as Label)))
+                .flat_map(|(who, label)| column(who, label).map(|at| matrix[at]))
+                .collect();
+            let mut posterior = vec![0.0; 180];
+            let parts = pass::Parts { answers: &answers, columns: &columns, belief: &belief, levels: &levels };
+            parts.expect(&confusion::Confusions(table), Some(&mut posterior));
+            posterior.chunks_exact(3).map(|row| [(row[1] / row[0]).ln(), (row[2] / row[0]).ln()]).collect::<Vec<_>>()
+        };
+        let alone = odds(&given, annotators);
+        let twice: Vec<Answer> = given.iter().filter(|answer| answer.annotator == last).copied().collect();
+        assert!(!twice.is_empty());
+        given.extend(twice.iter().map(|answer| Answer { annotator: annotators, ..*answer }));
+        for (row, (before, after)) in alone.iter().zip(odds(&given, annotators + 1)).enumerate() {
+            let said: Vec<f64> = match twice.iter().find(|answer| answer.row == row) {
+                Some(answer) => column(last, answer.label).map(|at| matrix[at].ln()).collect(),
+                None => vec![0.0; 3],
+            };
+            for class in 1..3 {
+                let (added, factor) = (after[class - 1] - before[class - 1], said[class] - said[0]);
+                assert!((added - factor).abs() < 1e-9, "row {row}: {added} {factor}");
+            }
+        }
+    }
+}
+
+/// The same after fitting: the odds on every row are those of the class shares times one factor per name, and two names with the same
+/// answers have the same matrix, hence the same factor.
+#[test]
+fn the_odds_of_a_row_are_a_product_over_names() {
+    let (mut given, _, _) = crowd(400, 6, 3, 4, 12);
+    let again: Vec<Answer> =
+        given.iter().filter(|answer| answer.annotator == 5).map(|answer| Answer { annotator: 6, ..*answer }).collect();
+    given.extend(again);
+    let answers = of(&given, 400, 7, 3);
+    let found = consensus(&answers, Pooling::DawidSkene).unwrap();
+    let matrices: Vec<Vec<f64>> = (0..7).map(|who| found.confusion(&answers, who)).collect();
+    assert_eq!(matrices[5], matrices[6]);
+    assert_eq!(found.annotators[5], found.annotators[6]);
+    let share = |class: usize| found.posterior.iter().skip(class).step_by(3).sum::<f64>() + CLASS_PRIOR;
+    for row in 0..400 {
+        let log = |class: usize| {
+            let said =
+                answers.of_row(row).iter().map(|one| matrices[one.annotator][class * 3 + one.label as usize].ln());
+            share(class).ln() + said.sum::<f64>()
+        };
+        let logs = [log(0), log(1), log(2)];
+        let all: f64 = logs.iter().map(|log| log.exp()).sum();
+        for (class, log) in logs.iter().enumerate() {
+            let (expected, got) = (log.exp() / all, found.posterior[row * 3 + class]);
+            // EM has all but converged.
+            assert!((expected - got).abs() < 0.01, "row {row}, class {class}: {got}, expected {expected}");
+        }
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_no_bit() {
+    let (given, probs, _) = crowd(3000, 30, 4, 3, 21);
+    let answers = of(&given, 3000, 30, 4);
+    let with = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| consensus_with(&answers, &ProbabilityMatrix::new(&probs, 4).unwrap()).unwrap())
+    };
+    let (one, three) = (with(1), with(3));
+    assert_eq!(one.posterior, three.posterior);
+    assert_eq!((one.annotators, one.objectives), (three.annotators, three.objectives));
+}
+
+/// A classifier that is sure of a wrong class wherever it errs must not take the consensus below that of people alone.
+#[test]
+fn a_classifier_that_is_too_sure_does_no_harm() {
+    let (given, _, truth) = crowd(1500, 20, 6, 4, 31);
+    let mut draw = stream(32, "test");
+    let probs: Vec<f64> = truth
+        .iter()
+        .flat_map(|&class| {
+            let guess = if draw.chance(0.6) { class as usize } else { draw.below(6) };
+            (0..6).map(move |k| if k == guess { 1.0 } else { 0.0 })
+        })
+        .collect();
+    let answers = of(&given, 1500, 20, 6);
+    let alone = accuracy(&consensus(&answers, Pooling::Posterior).unwrap().labels, &truth);
+    let judged = consensus_with(&answers, &ProbabilityMatrix::new(&probs, 6).unwrap()).unwrap();
+    let with = accuracy(&judged.labels, &truth);
+    assert!(with > alone + 0.01, "{with} {alone}");
 }
 
 #[test]
