@@ -1,11 +1,11 @@
 //! [`ProbabilityFile`]: one column per class, in the order of the classes, read as it is asked for.
 
 use super::parquet_groups::Groups;
-use crate::error::Result;
+use crate::error::{DataError, Result};
 use crate::format::npy::{Array, ElementKind, FromNumber, Stored};
 use std::borrow::Cow;
 use std::marker::PhantomData;
-use tares_core::estimate::{Number, Probabilities};
+use tares_core::estimate::{Number, Probabilities, read_spans};
 
 /// N × K probabilities in a file.
 #[derive(Debug)]
@@ -125,6 +125,28 @@ impl ProbabilityFile {
             }
         }
     }
+
+    /// Single rows, ascending, where the format has a way to them of its own. Returns whether it has.
+    fn read_rows<T: FromNumber>(&self, wanted: &[usize], out: &mut [T]) -> Result<bool> {
+        match &self.content {
+            Content::Parquet(groups) => groups.read_rows(wanted, out).map(|()| true),
+            Content::Joined { files, starts }
+                if files.iter().all(|file| matches!(file.content, Content::Parquet(_))) =>
+            {
+                let (mut wanted, mut out) = (wanted, out);
+                while let Some(&first) = wanted.first() {
+                    let at = starts.partition_point(|&start| start <= first).saturating_sub(1);
+                    let count = wanted.partition_point(|&row| row < starts[at] + files[at].rows).max(1);
+                    let rows: Vec<usize> = wanted[..count].iter().map(|row| row - starts[at]).collect();
+                    let (now, later) = out.split_at_mut(count * self.classes);
+                    files[at].read_rows(&rows, now)?;
+                    (wanted, out) = (&wanted[count..], later);
+                }
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
 }
 
 /// The rows of a file, in numbers of type `T`.
@@ -157,8 +179,19 @@ impl<T: Number + FromNumber> Probabilities for FileRows<'_, T> {
     }
 
     fn read(&self, first: usize, out: &mut [T]) -> tares_core::Result<()> {
-        self.file.read(first, out).map_err(|error| tares_core::Error::value("probabilities", "readable", error))
+        self.file.read(first, out).map_err(unreadable)
     }
+
+    fn read_rows(&self, wanted: &[usize], out: &mut [T]) -> tares_core::Result<()> {
+        match self.file.read_rows(wanted, out).map_err(unreadable)? {
+            true => Ok(()),
+            false => read_spans(self, wanted, out),
+        }
+    }
+}
+
+fn unreadable(error: DataError) -> tares_core::Error {
+    tares_core::Error::value("probabilities", "readable", error)
 }
 
 fn is_narrow(kind: ElementKind) -> bool {
