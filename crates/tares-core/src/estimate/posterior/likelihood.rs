@@ -72,8 +72,10 @@ impl ClassLikelihood {
         }
         let mut most = [f32::MIN; L];
         for (likelihoods, informative) in likelihoods.iter_mut().zip(informative) {
+            // A copy, so that compilers need no branch around the load.
+            let logs = *likelihoods;
             for lane in 0..L {
-                likelihoods[lane] = if informative[lane] > 0.0 { likelihoods[lane] } else { f32::MIN };
+                likelihoods[lane] = if informative[lane] > 0.0 { logs[lane] } else { f32::MIN };
                 most[lane] = larger(most[lane], likelihoods[lane]);
             }
         }

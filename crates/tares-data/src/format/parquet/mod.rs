@@ -12,6 +12,7 @@ mod number_pages;
 mod pages;
 pub(crate) mod pictures;
 mod shared_file;
+mod spare;
 mod thrift;
 
 pub(crate) use cursor::GroupCursor;

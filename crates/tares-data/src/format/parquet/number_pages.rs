@@ -7,11 +7,12 @@ use super::ParquetFile;
 use super::hybrid::{Hybrid, PADDING};
 use super::leaf::Leaf;
 use super::pages::{PageHead, each_page};
+use super::spare;
 use crate::error::{DataError, Result};
 use parquet::basic::Compression;
 use parquet::file::reader::ChunkReader;
-use std::cell::RefCell;
 use std::io::Read;
+use std::marker::PhantomData;
 
 /// A number as plain pages hold it, least significant byte first.
 pub(super) trait Plain: Copy {
@@ -43,11 +44,6 @@ const RLE_DICTIONARY: i64 = 8;
 /// Numbers that are looked up in a dictionary at a time.
 const BATCH: usize = 256;
 
-thread_local! {
-    /// The bytes of a packed page while it is unpacked: memory that is used again is several times faster than new memory.
-    static PACKED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
 /// A place in a column of a row group.
 pub(super) struct NumberPages<T> {
     snappy: bool,
@@ -56,7 +52,7 @@ pub(super) struct NumberPages<T> {
     dictionary: Option<PageHead>,
     pages: Vec<PageHead>,
     /// The entries of the dictionary, once they were needed.
-    entries: Vec<T>,
+    entries: Vec<u8>,
     /// The page after the one at hand.
     next: usize,
     /// The rows of the page at hand that were not read.
@@ -66,6 +62,7 @@ pub(super) struct NumberPages<T> {
     content: Content,
     /// Definition levels, if numbers are missing in the page at hand.
     levels: Option<Hybrid>,
+    number: PhantomData<T>,
 }
 
 #[derive(Clone, Copy)]
@@ -112,8 +109,9 @@ impl<T: Plain> NumberPages<T> {
         if !known {
             return Ok(None);
         }
-        let (entries, page, content) = (Vec::new(), Vec::new(), Content::Plain(0));
-        Ok(Some(Self { snappy, defined, dictionary, pages, entries, next: 0, left: 0, page, content, levels: None }))
+        let (entries, page, content) = (Vec::new(), spare::take(), Content::Plain(0));
+        let (levels, number) = (None, PhantomData);
+        Ok(Some(Self { snappy, defined, dictionary, pages, entries, next: 0, left: 0, page, content, levels, number }))
     }
 
     /// Leaves out rows. Pages of which no row is read are not unpacked.
@@ -210,7 +208,7 @@ impl<T: Plain> NumberPages<T> {
                     (true, Content::Places(hybrid)) => {
                         let mut place = [0];
                         hybrid.read(&self.page, &mut place)?;
-                        Some(*self.entries.get(place[0] as usize)?)
+                        Some(T::of(self.entries.get(place[0] as usize * T::SIZE..)?.get(..T::SIZE)?))
                     }
                 };
                 *cells.next()? = put(number);
@@ -228,8 +226,9 @@ impl<T: Plain> NumberPages<T> {
                 let places = &mut batch[..most.min(BATCH)];
                 hybrid.read(&self.page, places)?;
                 let largest = places.iter().fold(0, |largest, &place| place.max(largest));
-                let entries = self.entries.get(..=largest as usize)?;
-                cells.zip(&*places).for_each(|(cell, &place)| *cell = put(Some(entries[place as usize])));
+                let entries = self.entries.get(..(largest as usize + 1) * T::SIZE)?;
+                let number = |place: u32| T::of(&entries[place as usize * T::SIZE..]);
+                cells.zip(&*places).for_each(|(cell, &place)| *cell = put(Some(number(place))));
                 Some(places.len())
             }
         }
@@ -240,44 +239,15 @@ impl<T: Plain> NumberPages<T> {
         let head = *self.pages.get(self.next).ok_or_else(|| too_short(file, leaf))?;
         if head.encoding != PLAIN && self.entries.is_empty() {
             let head = self.dictionary.ok_or_else(|| damaged(file, leaf))?;
-            self.fill(file, leaf, &head)?;
-            let numbers = self.page[..head.unpacked].chunks_exact(T::SIZE).take(head.values);
-            self.entries = numbers.map(T::of).collect();
+            self.entries = spare::take();
+            fill(file, leaf, &head, self.snappy, &mut self.entries)?;
+            // What follows the dictionary is no entry.
+            self.entries.truncate(head.unpacked.min(head.values.saturating_mul(T::SIZE)));
         }
-        self.fill(file, leaf, &head)?;
+        fill(file, leaf, &head, self.snappy, &mut self.page)?;
         self.next += 1;
         self.left = head.values;
         self.content = self.begin(&head).ok_or_else(|| damaged(file, leaf))?;
-        Ok(())
-    }
-
-    /// The bytes of a page, in `page`.
-    fn fill<R: ChunkReader + 'static>(&mut self, file: &ParquetFile<R>, leaf: &Leaf, head: &PageHead) -> Result<()> {
-        self.page.resize(head.unpacked + PADDING, 0);
-        let page = &mut self.page[..head.unpacked];
-        let mut bytes = file.bytes().get_read(head.start).map_err(|error| file.bad(leaf, error.to_string()))?;
-        let mut read = |into: &mut [u8]| {
-            bytes.read_exact(into).map_err(|error| file.bad(leaf, format!("page at byte {}: {error}", head.start)))
-        };
-        let filled = match self.snappy {
-            false if head.packed == page.len() => {
-                read(page)?;
-                page.len()
-            }
-            false => head.packed,
-            true => PACKED.with_borrow_mut(|packed| {
-                packed.resize(packed.len().max(head.packed), 0);
-                let packed = &mut packed[..head.packed];
-                read(packed)?;
-                snap::raw::Decoder::new()
-                    .decompress(packed, page)
-                    .map_err(|error| file.bad(leaf, format!("page at byte {}: {error}", head.start)))
-            })?,
-        };
-        if filled != head.unpacked {
-            let problem = format!("page at byte {} has {filled} bytes, not {}", head.start, head.unpacked);
-            return Err(file.bad(leaf, problem));
-        }
         Ok(())
     }
 
@@ -301,6 +271,46 @@ impl<T: Plain> NumberPages<T> {
             _ => Some(Content::Places(Hybrid::new(u32::from(page[at]), at + 1, page.len())?)),
         }
     }
+}
+
+impl<T> Drop for NumberPages<T> {
+    fn drop(&mut self) {
+        [&mut self.page, &mut self.entries].map(|bytes| spare::put_back(std::mem::take(bytes)));
+    }
+}
+
+/// Unpacks a page, and [`PADDING`] behind it.
+fn fill<R: ChunkReader + 'static>(
+    file: &ParquetFile<R>,
+    leaf: &Leaf,
+    head: &PageHead,
+    snappy: bool,
+    page: &mut Vec<u8>,
+) -> Result<()> {
+    let bad = |problem: String| file.bad(leaf, format!("page at byte {} {problem}", head.start));
+    page.resize(head.unpacked + PADDING, 0);
+    let page = &mut page[..head.unpacked];
+    let mut bytes = file.bytes().get_read(head.start).map_err(|error| bad(error.to_string()))?;
+    let mut read = |into: &mut [u8]| bytes.read_exact(into).map_err(|error| bad(error.to_string()));
+    let filled = match snappy {
+        false if head.packed == page.len() => {
+            read(page)?;
+            page.len()
+        }
+        false => head.packed,
+        true => {
+            let mut packed = spare::take();
+            packed.resize(head.packed, 0);
+            read(&mut packed)?;
+            let filled = snap::raw::Decoder::new().decompress(&packed, page).map_err(|error| bad(error.to_string()))?;
+            spare::put_back(packed);
+            filled
+        }
+    };
+    if filled != head.unpacked {
+        return Err(bad(format!("has {filled} bytes, not {}", head.unpacked)));
+    }
+    Ok(())
 }
 
 fn damaged<R: ChunkReader + 'static>(file: &ParquetFile<R>, leaf: &Leaf) -> DataError {
