@@ -172,7 +172,7 @@ where
 }
 
 /// Shards per pass: enough for the threads of a large machine, few enough that their results need little memory.
-const SHARDS: usize = 256;
+pub(crate) const SHARDS: usize = 256;
 
 /// Rows per shard, a multiple of `unit`.
 fn shard_rows(rows: usize, unit: usize) -> usize {

@@ -5,7 +5,7 @@ use crate::error::{DataError, Result};
 use crate::format::npy::{Array, ElementKind, FromNumber, Stored};
 use std::borrow::Cow;
 use std::marker::PhantomData;
-use tares_core::estimate::{Number, Probabilities, read_spans};
+use tares_core::estimate::{Probabilities, read_spans};
 
 /// N × K probabilities in a file.
 #[derive(Debug)]
@@ -163,32 +163,36 @@ impl<'a, T> FileRows<'a, T> {
     }
 }
 
-impl<T: Number + FromNumber> Probabilities for FileRows<'_, T> {
-    type Number = T;
+// For each type alone: a generic implementation would be compiled in the crate that uses it, with that crate's optimisation level.
+macro_rules! rows_of {
+    ($($number:ty)*) => { $(impl Probabilities for FileRows<'_, $number> {
+        type Number = $number;
 
-    fn rows(&self) -> usize {
-        self.file.rows
-    }
-
-    fn classes(&self) -> usize {
-        self.file.classes
-    }
-
-    fn natural_starts(&self) -> &[usize] {
-        &self.file.natural
-    }
-
-    fn read(&self, first: usize, out: &mut [T]) -> tares_core::Result<()> {
-        self.file.read(first, out).map_err(unreadable)
-    }
-
-    fn read_rows(&self, wanted: &[usize], out: &mut [T]) -> tares_core::Result<()> {
-        match self.file.read_rows(wanted, out).map_err(unreadable)? {
-            true => Ok(()),
-            false => read_spans(self, wanted, out),
+        fn rows(&self) -> usize {
+            self.file.rows
         }
-    }
+
+        fn classes(&self) -> usize {
+            self.file.classes
+        }
+
+        fn natural_starts(&self) -> &[usize] {
+            &self.file.natural
+        }
+
+        fn read(&self, first: usize, out: &mut [$number]) -> tares_core::Result<()> {
+            self.file.read(first, out).map_err(unreadable)
+        }
+
+        fn read_rows(&self, wanted: &[usize], out: &mut [$number]) -> tares_core::Result<()> {
+            match self.file.read_rows(wanted, out).map_err(unreadable)? {
+                true => Ok(()),
+                false => read_spans(self, wanted, out),
+            }
+        }
+    })* };
 }
+rows_of!(f32 f64);
 
 fn unreadable(error: DataError) -> tares_core::Error {
     tares_core::Error::value("probabilities", "readable", error)

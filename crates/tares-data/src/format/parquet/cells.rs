@@ -85,7 +85,9 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
     /// # Errors
     /// Damaged pages; another kind of column.
     pub(crate) fn whole_labels(&self, group: usize, leaf: &Leaf) -> Result<Option<Vec<Label>>> {
-        let (mut labels, mut fit) = (Vec::new(), true);
+        // Room on the file's word, but not for more than a large group has.
+        let room = self.group_rows(group).min(1 << 22);
+        let (mut labels, mut fit) = (Vec::with_capacity(room), true);
         self.each_whole(group, leaf, &mut |value| {
             let label = value.map(|value| Label::try_from(leaf.whole(value)).unwrap_or(NO_LABEL));
             fit &= label != Some(NO_LABEL);

@@ -275,7 +275,8 @@ impl<T: Plain> NumberPages<T> {
 
 impl<T> Drop for NumberPages<T> {
     fn drop(&mut self) {
-        [&mut self.page, &mut self.entries].map(|bytes| spare::put_back(std::mem::take(bytes)));
+        spare::put_back(std::mem::take(&mut self.page));
+        spare::put_back(std::mem::take(&mut self.entries));
     }
 }
 
@@ -288,7 +289,7 @@ fn fill<R: ChunkReader + 'static>(
     page: &mut Vec<u8>,
 ) -> Result<()> {
     let bad = |problem: String| file.bad(leaf, format!("page at byte {} {problem}", head.start));
-    page.resize(head.unpacked + PADDING, 0);
+    spare::make_room(page, head.unpacked + PADDING);
     let page = &mut page[..head.unpacked];
     let mut bytes = file.bytes().get_read(head.start).map_err(|error| bad(error.to_string()))?;
     let mut read = |into: &mut [u8]| bytes.read_exact(into).map_err(|error| bad(error.to_string()));
@@ -300,7 +301,7 @@ fn fill<R: ChunkReader + 'static>(
         false => head.packed,
         true => {
             let mut packed = spare::take();
-            packed.resize(head.packed, 0);
+            spare::make_room(&mut packed, head.packed);
             read(&mut packed)?;
             let filled = snap::raw::Decoder::new().decompress(&packed, page).map_err(|error| bad(error.to_string()))?;
             spare::put_back(packed);
