@@ -58,20 +58,21 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
     /// # Errors
     /// As [`each_text`](Self::each_text).
     pub(crate) fn texts_at(&self, group: usize, leaf: &Leaf, rows: &[usize], cell: &mut ForText<'_>) -> Result<()> {
-        if leaf.is_whole() && leaf.kind == Type::INT64 {
-            if let Some(mut pages) = NumberPages::<i64>::open(self, group, leaf)? {
-                let (mut next, mut text) = (0, String::new());
-                for &row in rows {
-                    let mut value = [None];
-                    pages.skip(self, leaf, row - next)?;
-                    pages.read(self, leaf, &mut value, 1, |value| value)?;
-                    next = row + 1;
-                    text.clear();
-                    value.iter().flatten().for_each(|&value| push_whole(&mut text, leaf.whole(value)));
-                    cell(row, value[0].map(|_| text.as_str()))?;
-                }
-                return Ok(());
+        if leaf.is_whole()
+            && leaf.kind == Type::INT64
+            && let Some(mut pages) = NumberPages::<i64>::open(self, group, leaf)?
+        {
+            let (mut next, mut text) = (0, String::new());
+            for &row in rows {
+                let mut value = [None];
+                pages.skip(self, leaf, row - next)?;
+                pages.read(self, leaf, &mut value, 1, |value| value)?;
+                next = row + 1;
+                text.clear();
+                value.iter().flatten().for_each(|&value| push_whole(&mut text, leaf.whole(value)));
+                cell(row, value[0].map(|_| text.as_str()))?;
             }
+            return Ok(());
         }
         let mut wanted = rows.iter().copied().peekable();
         self.each_text(group, leaf, &mut |row, text| match wanted.next_if_eq(&row) {

@@ -21,6 +21,10 @@ pub(crate) struct GroupCursor {
 }
 
 /// A column at the cursor's row.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a cursor has few columns, and their pages are a thousand times as large"
+)]
 enum Numbers {
     Narrow(NumberPages<f32>),
     Wide(NumberPages<f64>),

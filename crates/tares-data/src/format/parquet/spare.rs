@@ -34,10 +34,10 @@ pub(super) fn put_back(buffer: Vec<u8>) {
     if (1..=LARGEST).contains(&buffer.capacity()) {
         // Without a place, at the end of a thread, the buffer is freed.
         let _ = SPARE.try_with(|spare| {
-            if let Ok(mut spare) = spare.try_borrow_mut() {
-                if spare.len() < MOST {
-                    spare.push(buffer);
-                }
+            if let Ok(mut spare) = spare.try_borrow_mut()
+                && spare.len() < MOST
+            {
+                spare.push(buffer);
             }
         });
     }
