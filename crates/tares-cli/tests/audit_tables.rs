@@ -55,7 +55,14 @@ fn one_file_a_folder_a_pattern_and_files_in_any_order_say_the_same() {
     table(&all[..7], [0, 1, 2]).write(&at("lake/b.parquet"), false).unwrap();
     table(&all[7..20_000], [1, 0, 2]).write(&at("lake/c.parquet"), false).unwrap();
     table(&[], [1, 0, 2]).write(&at("lake/empty.parquet"), false).unwrap();
-    let forms: [&[&str]; 5] = [
+    // A file per class: each lacks the others.
+    std::fs::create_dir(at("classes")).unwrap();
+    for class in [2, 0, 1] {
+        let of_class: Vec<_> = all.iter().filter(|row| row.1 == class).cloned().collect();
+        table(&of_class, [0, 2, 1]).write(&at(&format!("classes/{class}.parquet")), false).unwrap();
+    }
+    let forms: [&[&str]; 6] = [
+        &["classes"],
         &["one.parquet"],
         &["lake"],
         &["lake/*.parquet"],

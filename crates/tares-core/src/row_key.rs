@@ -17,10 +17,36 @@ const SPARKS_SEED: u64 = 42;
 /// assert_ne!(row_key(0, "row 7"), row_key(1, "row 7"));
 /// ```
 pub fn row_key(seed: u64, id: &str) -> u64 {
-    let mut text = seed.to_string();
-    text.push(':');
-    text.push_str(id);
-    xxh64(text.as_bytes(), SPARKS_SEED)
+    RowKeys::new(seed).of(id)
+}
+
+/// The keys of many rows with one seed.
+pub(crate) struct RowKeys {
+    /// `seed:`, and room for the id.
+    text: [u8; SHORT],
+    length: usize,
+}
+
+/// Texts up to this length are put together without taking memory for each.
+const SHORT: usize = 64;
+
+impl RowKeys {
+    pub(crate) fn new(seed: u64) -> Self {
+        let (prefix, mut text) = (format!("{seed}:"), [0; SHORT]);
+        text[..prefix.len()].copy_from_slice(prefix.as_bytes());
+        Self { text, length: prefix.len() }
+    }
+
+    pub(crate) fn of(&self, id: &str) -> u64 {
+        let (mut text, length) = (self.text, self.length + id.len());
+        match text.get_mut(self.length..length) {
+            Some(place) => {
+                place.copy_from_slice(id.as_bytes());
+                xxh64(&text[..length], SPARKS_SEED)
+            }
+            None => xxh64(&[&self.text[..self.length], id.as_bytes()].concat(), SPARKS_SEED),
+        }
+    }
 }
 
 /// The upper 53 bits as a number in [0, 1).
@@ -84,6 +110,14 @@ mod tests {
         assert_eq!(xxh64(b"", 0), 0xef46_db37_51d8_e999);
         assert_eq!(xxh64(b"a", 0), 0xd24e_c4f1_a98c_6e5b);
         assert_eq!(xxh64(b"abc", 0), 0x44bc_2cf5_ad77_0999);
+    }
+
+    #[test]
+    fn a_key_is_the_hash_of_seed_and_id_however_long() {
+        for length in [0, 1, 30, 61, 62, 63, 64, 65, 200] {
+            let id = "x".repeat(length);
+            assert_eq!(row_key(7, &id), xxh64(format!("7:{id}").as_bytes(), SPARKS_SEED), "{length}");
+        }
     }
 
     #[test]

@@ -103,7 +103,11 @@ def _select(df: DataFrame, label: str, probs: str | Sequence[str], id: str) -> t
     label_column = F.col(_quoted(label))
     if isinstance(fields[label], whole):
         label_column = label_column.cast("long")
-    head = [F.col(_quoted(id)).cast("string").alias(ID), label_column.alias(LABEL)]
+    # Whole numbers go to the workers as they are: text would take most of the time there.
+    id_column = F.col(_quoted(id))
+    if isinstance(fields[id], whole):
+        id_column = id_column.cast("long")
+    head = [id_column.alias(ID), label_column.alias(LABEL)]
     kind = fields[named[0]]
     if isinstance(probs, str):
         if not isinstance(kind, T.ArrayType) or not isinstance(kind.elementType, (T.FloatType, T.DoubleType)):
@@ -137,7 +141,7 @@ def _count_labels(rows: DataFrame, label: str, skip: bool) -> list[tuple[Any, in
     if absent and not skip:
         first = rows.filter(F.col(LABEL).isNull()).select(ID, F.input_file_name().alias(FILE)).orderBy(ID).first()
         where = f" in {first[1]}" if first is not None and first[1] else ""
-        name = first[0] if first is not None else None
+        name = None if first is None or first[0] is None else str(first[0])
         raise ValueError(f"{absent:,} rows have no label, such as the row with id {name!r}{where}: missing='skip' leaves them out")
     return counted
 
@@ -185,7 +189,7 @@ def _fit(rows: DataFrame, layout: Layout, counts: list[int], seed: int, label_ty
     chances = [(value, chance) for value, chance, count in zip(layout.classes, _tares.draw_chances(counts), counts) if count]
     schema = T.StructType([T.StructField(LABEL, label_type), T.StructField("_tares_chance", T.DoubleType())])
     table = F.broadcast(session.createDataFrame(chances, schema))
-    key = F.xxhash64(F.concat(F.lit(f"{seed}:"), F.coalesce(F.col(ID), F.lit(""))))
+    key = F.xxhash64(F.concat(F.lit(f"{seed}:"), F.coalesce(F.col(ID).cast("string"), F.lit(""))))
     unit: Column = F.shiftrightunsigned(F.col(KEY), 11).cast("double") * F.lit(2.0**-53)
     drawn = rows.withColumn(KEY, key).join(table, LABEL).filter(unit < F.col("_tares_chance"))
     cells = [name for name in rows.columns if name not in (ID, LABEL)]
@@ -204,16 +208,19 @@ def _judge(rows: DataFrame, layout: Layout, model: bytes, id_type: T.DataType, l
     session = rows.sparkSession
     text = isinstance(rows.schema[LABEL].dataType, T.StringType)
     label_type = pa.string() if text else pa.int64()
+    text_ids = isinstance(rows.schema[ID].dataType, T.StringType)
+    row_id_type = pa.string() if text_ids else pa.int64()
     try:
         sent: Any = session.sparkContext.broadcast(model)
     except Exception:  # Spark Connect has no context: there the model goes with the function
         sent = SimpleNamespace(value=model)
 
     def judge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _partitions.judge(batches, layout, sent.value, label_type)
+        return _partitions.judge(batches, layout, sent.value, label_type, row_id_type)
 
     kind = "string" if text else "long"
-    schema = f"id string, given {kind}, suggested {kind}, score double, p_given double, p_suggested double, counts binary, problem string"
+    id_kind = "string" if text_ids else "long"
+    schema = f"id {id_kind}, given {kind}, suggested {kind}, score double, p_given double, p_suggested double, counts binary, problem string"
     judged = rows.mapInArrow(judge, schema).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         found = judged.filter("counts IS NOT NULL OR problem IS NOT NULL").select("counts", "problem").collect()

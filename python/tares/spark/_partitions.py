@@ -106,17 +106,19 @@ def draw(batches: Iterator[pa.RecordBatch], layout: Layout) -> Iterator[pa.Recor
             return
 
 
-def judged_schema(label_type: pa.DataType) -> pa.Schema:
+def judged_schema(label_type: pa.DataType, id_type: pa.DataType) -> pa.Schema:
     """The suspects of a partition; then one row with its counts, or with what is wrong."""
-    fields = [("id", pa.string()), ("given", label_type), ("suggested", label_type), ("score", pa.float64())]
+    fields = [("id", id_type), ("given", label_type), ("suggested", label_type), ("score", pa.float64())]
     fields += [("p_given", pa.float64()), ("p_suggested", pa.float64()), ("counts", pa.binary()), ("problem", pa.string())]
     return pa.schema(fields)
 
 
-def judge(batches: Iterator[pa.RecordBatch], layout: Layout, model: bytes, label_type: pa.DataType) -> Iterator[pa.RecordBatch]:
+def judge(
+    batches: Iterator[pa.RecordBatch], layout: Layout, model: bytes, label_type: pa.DataType, id_type: pa.DataType
+) -> Iterator[pa.RecordBatch]:
     """Judges the rows of a partition (id, label, probabilities)."""
     judge_part = _tares.PartJudge(model, layout.score, layout.skip_missing)
-    schema = judged_schema(label_type)
+    schema = judged_schema(label_type, id_type)
     classes = pa.array(layout.classes, type=label_type)
     for batch in batches:
         if batch.num_rows == 0:
@@ -144,6 +146,11 @@ def _last(schema: pa.Schema, counts: bytes | None = None, problem: str | None = 
 
 def _named(error: ValueError, ids: pa.Array) -> str:
     """What is wrong, with the id of the row instead of its place in the batch."""
+
+    def name(row: int) -> str:
+        value = ids[row].as_py()
+        return repr(None if value is None else str(value))
+
     if isinstance(error, BadRow):
-        return f"row with id {ids[error.row].as_py()!r}: {error}"
-    return re.sub(r" at row (\d+)", lambda found: f" at the row with id {ids[int(found[1])].as_py()!r}", str(error))
+        return f"row with id {name(error.row)}: {error}"
+    return re.sub(r" at row (\d+)", lambda found: f" at the row with id {name(int(found[1]))}", str(error))

@@ -7,11 +7,11 @@ use crate::record::Card;
 use crate::record::card_text::mark_words;
 use crate::report::audit_page::audit_page;
 use crate::ui::failure::Outcome;
-use std::collections::HashMap;
 use std::path::Path;
 use tares_core::audit::Suspect;
 use tares_core::{Dataset, Fingerprint, Label};
 use tares_data::Reading;
+use tares_data::probabilities::NamedRows;
 
 /// The rows of an audit: labels, and the data itself where it was read.
 #[derive(Clone, Debug, Default)]
@@ -29,7 +29,7 @@ pub struct AuditRows {
     /// Without data: names of the rows; empty if rows have only numbers.
     pub ids: Vec<String>,
     /// Without data: names of rows that were looked up, of all of them or, where there are too many, of the suspects.
-    pub named: Option<HashMap<usize, String>>,
+    pub named: Option<NamedRows>,
     /// The command that writes reviewed labels into the data.
     pub apply: Option<String>,
     /// One sentence for each column that was changed or left out when the data was read.

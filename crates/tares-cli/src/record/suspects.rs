@@ -2,11 +2,11 @@
 
 use crate::ui::failure::Outcome;
 use crate::ui::terminal::plain;
-use std::collections::HashMap;
 use std::path::Path;
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::{Dataset, Label};
 use tares_data::cell::{cell, quoted};
+use tares_data::probabilities::NamedRows;
 
 /// The names of rows and classes, as people see them.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub struct RowNames<'a> {
     /// K, the number of classes.
     pub classes: usize,
     /// Without data, where not all names are held: those of the suspects.
-    pub named: Option<&'a HashMap<usize, String>>,
+    pub named: Option<&'a NamedRows>,
 }
 
 impl RowNames<'_> {
@@ -38,7 +38,7 @@ impl RowNames<'_> {
             (Some(data), _) => data.id(index),
             (None, Some(id)) => id.clone(),
             (None, None) => match self.named {
-                Some(named) => named.get(&index).cloned().unwrap_or_default(),
+                Some(named) => named.name(index).unwrap_or_default().to_owned(),
                 None => index.to_string(),
             },
         }

@@ -22,7 +22,7 @@ pub use suspect::{Evidence, Suspect};
 use crate::dataset::Label;
 use crate::error::{Error, Result};
 use crate::estimate::argmax;
-use crate::estimate::pass::{fold, pick};
+use crate::estimate::pass::{SHARDS, fold, pick};
 use crate::estimate::posterior::sample::Sample;
 use crate::estimate::probabilities::Probabilities;
 use crate::estimate::probabilities::sealed::{AnyWidth, Erase};
@@ -179,6 +179,9 @@ fn score_rows<P: Probabilities + ?Sized>(
     Ok(scores)
 }
 
+/// No shard makes room for more suspects than this.
+const MOST_ROOM: usize = 1 << 18;
+
 /// Both halves on this machine: every block judged, the parts merged in the order of the rows.
 fn by_posterior<P: Probabilities + ?Sized>(
     probs: &P,
@@ -188,10 +191,24 @@ fn by_posterior<P: Probabilities + ?Sized>(
     missing: MissingRows,
 ) -> Result<AuditPart> {
     let mut all = AuditPart::new(probs.classes());
+    // A list that grows is copied, and held twice, in new memory that the system clears. Room that is not used takes no memory; without
+    // room the list grows.
+    let expected = 1.2 * model.high * probs.rows() as f64;
+    let _ = all.suspects.try_reserve(expected as usize);
+    let shards = match probs.natural_starts().len() {
+        0 => SHARDS,
+        parts => parts.min(SHARDS),
+    };
+    let of_shard = expected / shards as f64;
+    let begin = || {
+        let mut part = AuditPart::new(probs.classes());
+        let _ = part.suspects.try_reserve((of_shard as usize).min(MOST_ROOM));
+        part
+    };
     fold(
         probs,
         given,
-        || AuditPart::new(probs.classes()),
+        begin,
         |part, block| {
             part.judge_block(model, block, scorer, missing);
             Ok(())

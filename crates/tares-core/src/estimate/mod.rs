@@ -29,7 +29,7 @@ pub use confident::ConfidentJoint;
 pub use missing::{MissingRows, NO_LABEL};
 pub use posterior::sample::{Draw, DrawnRows};
 pub use posterior::{Posterior, Verdict};
-pub use probabilities::{Normalised, Number, Probabilities, ProbabilityMatrix};
+pub use probabilities::{Normalised, Number, Probabilities, ProbabilityMatrix, read_spans};
 pub use row_ids::{ListedIds, RowIds};
 
 use crate::dataset::Label;

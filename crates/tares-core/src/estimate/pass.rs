@@ -87,31 +87,36 @@ where
 {
     let classes = probs.classes();
     let height = block_height(classes);
-    // Reading a short gap between two wanted rows is cheaper than a second read.
-    let most_between = (GAP / classes).max(1);
-    let shard = shard_rows(wanted.len(), 1);
+    let shards = wanted_shards(wanted, probs.natural_starts());
     let one = |number: usize, buffer: &mut Vec<P::Number>| {
         let mut state = begin();
-        let (mut at, end) = (number * shard, ((number + 1) * shard).min(wanted.len()));
-        while at < end {
-            let first = wanted[at];
-            let mut stop = at + 1;
-            while stop < end && wanted[stop] - wanted[stop - 1] <= most_between && wanted[stop] - first < height {
-                stop += 1;
-            }
-            buffer.resize((wanted[stop - 1] + 1 - first) * classes, P::Number::default());
-            probs.read(first, buffer)?;
-            for place in at..stop {
-                work(&mut state, place, &buffer[(wanted[place] - first) * classes..][..classes]);
-            }
-            at = stop;
+        let (start, end) = (shards[number], shards.get(number + 1).copied().unwrap_or(wanted.len()));
+        for first in (start..end).step_by(height) {
+            let rows = &wanted[first..(first + height).min(end)];
+            buffer.resize(rows.len() * classes, P::Number::default());
+            probs.read_rows(rows, buffer)?;
+            (first..).zip(buffer.chunks_exact(classes)).for_each(|(place, row)| work(&mut state, place, row));
         }
         Ok(state)
     };
-    in_order(wanted.len().div_ceil(shard.max(1)), Vec::new, one, |state| {
+    in_order(shards.len(), Vec::new, one, |state| {
         merge(state);
         Ok(())
     })
+}
+
+/// The first places of shards of single rows. Natural parts are shards, so that none is unpacked twice, unless cores would wait for the
+/// last of them.
+fn wanted_shards(wanted: &[usize], natural: &[usize]) -> Vec<usize> {
+    let even = |from: usize, to: usize, parts: usize| (from..to).step_by((to - from).div_ceil(parts).max(1));
+    if natural.is_empty() {
+        return even(0, wanted.len(), SHARDS).collect();
+    }
+    let mut bounds = vec![0];
+    bounds.extend(natural.iter().map(|&start| wanted.partition_point(|&row| row < start)));
+    bounds.push(wanted.len());
+    let pieces = FEWEST.div_ceil(natural.len());
+    bounds.windows(2).flat_map(|pair| even(pair[0], pair[1], pieces)).collect()
 }
 
 /// Calls `work` for 0..count on all threads of the pool, and `merge` with the results in order, each as soon as all before it are there:
@@ -166,11 +171,8 @@ where
     merging.failure.map_or(Ok(()), Err)
 }
 
-/// A gap of fewer numbers than this is read rather than skipped.
-const GAP: usize = 1 << 10;
-
 /// Shards per pass: enough for the threads of a large machine, few enough that their results need little memory.
-const SHARDS: usize = 256;
+pub(crate) const SHARDS: usize = 256;
 
 /// Rows per shard, a multiple of `unit`.
 fn shard_rows(rows: usize, unit: usize) -> usize {
@@ -222,5 +224,18 @@ mod tests {
         assert!(mixed.contains(&90_000) && !mixed.contains(&10) && mixed.len() > 200, "{mixed:?}");
         assert!(mixed[0] == 0 && mixed.windows(2).all(|pair| pair[0] < pair[1]));
         assert_eq!(shards(5, 16, &[0, 2, 5, 9]), [0]);
+    }
+
+    #[test]
+    fn wanted_rows_are_cut_where_natural_parts_begin() {
+        let wanted: Vec<usize> = (0..1000).map(|at| 7 * at).collect();
+        let groups: Vec<usize> = (0..20).map(|group| group * 400).collect();
+        let cut = wanted_shards(&wanted, &groups);
+        assert!(cut.len() == 18 && cut.iter().skip(1).all(|&at| wanted[at] / 400 != wanted[at - 1] / 400), "{cut:?}");
+        // Two large parts are cut, and no shard lies in both.
+        let cut = wanted_shards(&wanted, &[0, 3500]);
+        assert!(cut.len() == 16 && cut.contains(&500), "{cut:?}");
+        assert_eq!((wanted_shards(&[], &[]).len(), wanted_shards(&[], &[0, 5]).len()), (0, 0));
+        assert_eq!(wanted_shards(&wanted, &[]).len(), 250);
     }
 }

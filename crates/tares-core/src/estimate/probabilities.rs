@@ -79,7 +79,46 @@ pub trait Probabilities: Sync {
     /// # Errors
     /// Whatever keeps the rows from being read.
     fn read(&self, first: usize, out: &mut [Self::Number]) -> Result<()>;
+
+    /// Writes the rows `wanted` (ascending) into `out`, row after row. [`read_spans`] by default.
+    ///
+    /// # Errors
+    /// Whatever keeps the rows from being read.
+    fn read_rows(&self, wanted: &[usize], out: &mut [Self::Number]) -> Result<()> {
+        read_spans(self, wanted, out)
+    }
 }
+
+/// Reads single rows where reading a short gap between two of them is cheaper than a second read.
+///
+/// # Errors
+/// Whatever keeps the rows from being read.
+pub fn read_spans<P: Probabilities + ?Sized>(probs: &P, wanted: &[usize], out: &mut [P::Number]) -> Result<()> {
+    let classes = probs.classes();
+    let near = |pair: &[usize]| pair[1] - pair[0] <= (GAP / classes).max(1);
+    let (mut at, mut span) = (0, Vec::new());
+    while at < wanted.len() {
+        let first = wanted[at];
+        let mut stop = at + 1;
+        while stop < wanted.len() && near(&wanted[stop - 1..=stop]) && (wanted[stop] - first) * classes < LONGEST {
+            stop += 1;
+        }
+        span.resize((wanted[stop - 1] + 1 - first) * classes, P::Number::default());
+        probs.read(first, &mut span)?;
+        for (place, row) in wanted[at..stop].iter().enumerate() {
+            let from = &span[(row - first) * classes..][..classes];
+            out[(at + place) * classes..][..classes].copy_from_slice(from);
+        }
+        at = stop;
+    }
+    Ok(())
+}
+
+/// A gap of fewer numbers than this is read rather than skipped.
+const GAP: usize = 1 << 10;
+
+/// Numbers that are read at once.
+const LONGEST: usize = 1 << 16;
 
 /// Probabilities that lie in memory, row after row.
 ///
@@ -150,15 +189,25 @@ impl<P: Probabilities> Probabilities for Normalised<P> {
     fn read(&self, first: usize, out: &mut [f64]) -> Result<()> {
         let mut kept = vec![P::Number::default(); out.len()];
         self.0.read(first, &mut kept)?;
-        let classes = self.classes();
-        for (row, kept) in out.chunks_exact_mut(classes).zip(kept.chunks_exact(classes)) {
-            row.iter_mut().zip(kept).for_each(|(to, &from)| *to = from.into());
-            let sum: f64 = row.iter().sum();
-            // A row of zeros stays as it is; the check of the rows reports it.
-            if sum > 0.0 {
-                row.iter_mut().for_each(|value| *value /= sum);
-            }
-        }
+        normalise(&kept, self.classes(), out);
         Ok(())
+    }
+
+    fn read_rows(&self, wanted: &[usize], out: &mut [f64]) -> Result<()> {
+        let mut kept = vec![P::Number::default(); out.len()];
+        self.0.read_rows(wanted, &mut kept)?;
+        normalise(&kept, self.classes(), out);
+        Ok(())
+    }
+}
+
+fn normalise<R: Number>(kept: &[R], classes: usize, out: &mut [f64]) {
+    for (row, kept) in out.chunks_exact_mut(classes).zip(kept.chunks_exact(classes)) {
+        row.iter_mut().zip(kept).for_each(|(to, &from)| *to = from.into());
+        let sum: f64 = row.iter().sum();
+        // A row of zeros stays as it is; the check of the rows reports it.
+        if sum > 0.0 {
+            row.iter_mut().for_each(|value| *value /= sum);
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! [`ProbabilityFile`]: one column per class, in the order of the classes, read as it is asked for.
 
 use super::parquet_groups::Groups;
-use crate::error::Result;
+use crate::error::{DataError, Result};
 use crate::format::npy::{Array, ElementKind, FromNumber, Stored};
 use std::borrow::Cow;
 use std::marker::PhantomData;
-use tares_core::estimate::{Number, Probabilities};
+use tares_core::estimate::{Probabilities, read_spans};
 
 /// N × K probabilities in a file.
 #[derive(Debug)]
@@ -125,6 +125,28 @@ impl ProbabilityFile {
             }
         }
     }
+
+    /// Single rows, ascending, where the format has a way to them of its own. Returns whether it has.
+    fn read_rows<T: FromNumber>(&self, wanted: &[usize], out: &mut [T]) -> Result<bool> {
+        match &self.content {
+            Content::Parquet(groups) => groups.read_rows(wanted, out).map(|()| true),
+            Content::Joined { files, starts }
+                if files.iter().all(|file| matches!(file.content, Content::Parquet(_))) =>
+            {
+                let (mut wanted, mut out) = (wanted, out);
+                while let Some(&first) = wanted.first() {
+                    let at = starts.partition_point(|&start| start <= first).saturating_sub(1);
+                    let count = wanted.partition_point(|&row| row < starts[at] + files[at].rows).max(1);
+                    let rows: Vec<usize> = wanted[..count].iter().map(|row| row - starts[at]).collect();
+                    let (now, later) = out.split_at_mut(count * self.classes);
+                    files[at].read_rows(&rows, now)?;
+                    (wanted, out) = (&wanted[count..], later);
+                }
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
 }
 
 /// The rows of a file, in numbers of type `T`.
@@ -141,24 +163,39 @@ impl<'a, T> FileRows<'a, T> {
     }
 }
 
-impl<T: Number + FromNumber> Probabilities for FileRows<'_, T> {
-    type Number = T;
+// For each type alone: a generic implementation would be compiled in the crate that uses it, with that crate's optimisation level.
+macro_rules! rows_of {
+    ($($number:ty)*) => { $(impl Probabilities for FileRows<'_, $number> {
+        type Number = $number;
 
-    fn rows(&self) -> usize {
-        self.file.rows
-    }
+        fn rows(&self) -> usize {
+            self.file.rows
+        }
 
-    fn classes(&self) -> usize {
-        self.file.classes
-    }
+        fn classes(&self) -> usize {
+            self.file.classes
+        }
 
-    fn natural_starts(&self) -> &[usize] {
-        &self.file.natural
-    }
+        fn natural_starts(&self) -> &[usize] {
+            &self.file.natural
+        }
 
-    fn read(&self, first: usize, out: &mut [T]) -> tares_core::Result<()> {
-        self.file.read(first, out).map_err(|error| tares_core::Error::value("probabilities", "readable", error))
-    }
+        fn read(&self, first: usize, out: &mut [$number]) -> tares_core::Result<()> {
+            self.file.read(first, out).map_err(unreadable)
+        }
+
+        fn read_rows(&self, wanted: &[usize], out: &mut [$number]) -> tares_core::Result<()> {
+            match self.file.read_rows(wanted, out).map_err(unreadable)? {
+                true => Ok(()),
+                false => read_spans(self, wanted, out),
+            }
+        }
+    })* };
+}
+rows_of!(f32 f64);
+
+fn unreadable(error: DataError) -> tares_core::Error {
+    tares_core::Error::value("probabilities", "readable", error)
 }
 
 fn is_narrow(kind: ElementKind) -> bool {

@@ -44,6 +44,15 @@ impl LabelList {
         }
     }
 
+    /// Makes room for the labels of more rows, as far as there is memory: a list that grows is copied, and held twice.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        // What a file claims may be absurd.
+        let _ = match self {
+            Self::Numbers(labels) => labels.try_reserve(rows.min(MOST_RESERVED)),
+            Self::Names { codes, .. } => codes.try_reserve(rows.min(MOST_RESERVED)),
+        };
+    }
+
     /// Appends the labels of more rows.
     pub(super) fn append(&mut self, more: Self) {
         match (&mut *self, more) {
@@ -119,6 +128,9 @@ impl LabelList {
         }
     }
 }
+
+/// No more labels than this are reserved on a file's word.
+const MOST_RESERVED: usize = 1 << 30;
 
 /// The different numbers, ascending. Most labels are small: those are marked, not hashed.
 fn different(labels: &[Label]) -> Vec<Label> {

@@ -148,6 +148,39 @@ impl Groups {
         }
     }
 
+    /// Single rows, ascending: each group is gone through once.
+    pub(super) fn read_rows<T: FromNumber>(&self, wanted: &[usize], out: &mut [T]) -> Result<()> {
+        let mut at: Option<GroupCursor> = None;
+        for (&row, out) in wanted.iter().zip(out.chunks_exact_mut(self.width())) {
+            let group = self.starts.partition_point(|&start| start <= row).saturating_sub(1);
+            let leaves = self.layout.leaves();
+            let mut cursor = match at.take().filter(|cursor| cursor.group() == group) {
+                Some(cursor) => cursor,
+                None => GroupCursor::new(&self.file, group, leaves)?,
+            };
+            cursor.skip_to(&self.file, leaves, row - self.starts[group])?;
+            self.read_here(&mut cursor, out)?;
+            at = Some(cursor);
+        }
+        Ok(())
+    }
+
+    /// The next rows of a cursor.
+    fn read_here<T: FromNumber>(&self, cursor: &mut GroupCursor, out: &mut [T]) -> Result<()> {
+        match &self.layout {
+            Layout::Columns(leaves) => cursor.read(&self.file, leaves, out),
+            Layout::List([leaf], width) => match cursor.read_lists(&self.file, leaf, *width, out)? {
+                Ok(()) => Ok(()),
+                Err((at, length)) => {
+                    let problem =
+                        format!("column \"{}\" must hold {width} numbers in every row, got {length}", leaf.name);
+                    let place = Place::Row((self.starts[cursor.group()] + at) as u64);
+                    Err(DataError::format(self.file.path(), place, problem))
+                }
+            },
+        }
+    }
+
     /// Rows from `first` on.
     pub(super) fn read<T: FromNumber>(&self, first: usize, out: &mut [T]) -> Result<()> {
         let width = self.width();
@@ -163,19 +196,7 @@ impl Groups {
             let (now, later) = rest.split_at_mut(count * width);
             if count > 0 {
                 let mut cursor = self.cursor(group, from)?;
-                match &self.layout {
-                    Layout::Columns(leaves) => cursor.read(&self.file, leaves, now)?,
-                    Layout::List([leaf], width) => {
-                        if let Err((at, length)) = cursor.read_lists(&self.file, leaf, *width, now)? {
-                            let problem = format!(
-                                "column \"{}\" must hold {width} numbers in every row, got {length}",
-                                leaf.name
-                            );
-                            let place = Place::Row((self.starts[group] + at) as u64);
-                            return Err(DataError::format(self.file.path(), place, problem));
-                        }
-                    }
-                }
+                self.read_here(&mut cursor, now)?;
                 self.put_back(cursor);
             }
             (rest, row, group) = (later, row + count, group + 1);

@@ -129,17 +129,9 @@ fn group_labels(file: &ParquetFile, group: usize, leaf: &Leaf, missing: MissingR
         DataError::format(file.path(), place, "has no label: label it, remove it, or leave out such rows")
     };
     if leaf.is_whole() {
-        let (mut labels, mut lacking, mut negative) = (Vec::new(), None, false);
-        file.whole_numbers(group, leaf, &mut |value| match value.map(Label::try_from) {
-            Some(Ok(label)) if label != NO_LABEL => labels.push(label),
-            Some(_) => negative = true,
-            None => {
-                lacking.get_or_insert(labels.len());
-                labels.push(NO_LABEL);
-            }
-        })?;
-        if !negative {
-            return match lacking.filter(|_| missing == MissingRows::Refuse) {
+        if let Some(labels) = file.whole_labels(group, leaf)? {
+            let lacking = || labels.iter().position(|&label| label == NO_LABEL);
+            return match (missing == MissingRows::Refuse).then(lacking).flatten() {
                 Some(row) => Err(no_label(row)),
                 None => Ok(LabelList::Numbers(labels)),
             };

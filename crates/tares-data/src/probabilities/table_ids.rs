@@ -1,11 +1,10 @@
 //! [`TableIds`]: the names of rows in tables, read when they are needed; never all at once where there are many.
 
+use super::NamedRows;
 use crate::error::Result;
 use crate::format::parquet::{Leaf, ParquetFile};
 use rayon::prelude::*;
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Mutex;
 use tares_core::estimate::RowIds;
 
 /// The ids of several tables, one after the other.
@@ -45,6 +44,20 @@ impl IdColumn {
         }
     }
 
+    /// Calls `each` with the ids of some rows of a part, ascending.
+    fn visit_some(&self, part: usize, rows: &[usize], each: &mut dyn FnMut(usize, &str)) -> Result<()> {
+        match self {
+            Self::Parquet(file, leaf) => file.texts_at(part, leaf, rows, &mut |row, text| {
+                each(row, text.unwrap_or(""));
+                Ok(())
+            }),
+            Self::Listed(ids) => {
+                rows.iter().for_each(|&row| each(row, &ids[row]));
+                Ok(())
+            }
+        }
+    }
+
     /// Calls `each` with the ids of a part; a row without one has the empty name.
     fn visit(&self, part: usize, each: &mut dyn FnMut(usize, &str)) -> Result<()> {
         match self {
@@ -76,26 +89,26 @@ impl TableIds {
     ///
     /// # Errors
     /// Damaged pages; ids that are not text or whole numbers.
-    pub fn of_rows(&self, wanted: Option<&[usize]>) -> Result<HashMap<usize, String>> {
-        let found = Mutex::new(HashMap::new());
-        (0..self.parts.len()).into_par_iter().try_for_each(|at| -> Result<()> {
+    pub fn of_rows(&self, wanted: Option<&[usize]>) -> Result<NamedRows> {
+        let of_part = |at: usize| -> Result<NamedRows> {
             let (column, part, start) = self.parts[at];
             let end = self.parts.get(at + 1).map_or(usize::MAX, |next| next.2);
-            let here = wanted
-                .map(|rows| &rows[rows.partition_point(|&row| row < start)..rows.partition_point(|&row| row < end)]);
-            if here.is_some_and(<[usize]>::is_empty) {
-                return Ok(());
-            }
-            let mut own = Vec::new();
-            self.columns[column].visit(part, &mut |row, id| {
-                if here.is_none_or(|rows| rows.binary_search(&(start + row)).is_ok()) {
-                    own.push((start + row, id.to_owned()));
+            let mut named = NamedRows::default();
+            let mut push = |row: usize, id: &str| named.push(start + row, id);
+            match wanted {
+                None => self.columns[column].visit(part, &mut push)?,
+                Some(rows) => {
+                    let rows = &rows[rows.partition_point(|&row| row < start)..rows.partition_point(|&row| row < end)];
+                    let rows: Vec<usize> = rows.iter().map(|row| row - start).collect();
+                    if !rows.is_empty() {
+                        self.columns[column].visit_some(part, &rows, &mut push)?;
+                    }
                 }
-            })?;
-            found.lock().unwrap_or_else(std::sync::PoisonError::into_inner).extend(own);
-            Ok(())
-        })?;
-        Ok(found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+            }
+            Ok(named)
+        };
+        let parts: Vec<NamedRows> = (0..self.parts.len()).into_par_iter().map(of_part).collect::<Result<_>>()?;
+        Ok(NamedRows { blocks: parts.into_iter().flat_map(|part| part.blocks).collect() })
     }
 }
 

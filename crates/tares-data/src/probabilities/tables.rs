@@ -56,9 +56,17 @@ impl ProbabilityTables {
     pub fn open(paths: &[PathBuf], options: TableOptions<'_>) -> Result<Self> {
         let (mut sources, mut labels, mut ids) = (Vec::new(), LabelList::Numbers(Vec::new()), Vec::new());
         let usual = [&GIVEN_NAMES[..], &LABEL_NAMES].concat();
-        for path in paths {
+        let known_rows = |path: &PathBuf| -> Result<Option<usize>> {
+            match FileKind::of(path)? {
+                FileKind::Parquet => Ok(Some(ParquetFile::open(path)?.rows())),
+                _ => Ok(None),
+            }
+        };
+        let known_rows: Vec<Option<usize>> = paths.iter().map(known_rows).collect::<Result<_>>()?;
+        labels.reserve(known_rows.iter().flatten().fold(0, |sum, &rows| sum.saturating_add(rows)));
+        for (path, rows) in paths.iter().zip(known_rows) {
             // A partition without rows may lack what is told from rows.
-            if matches!(FileKind::of(path)?, FileKind::Parquet) && ParquetFile::open(path)?.rows() == 0 {
+            if rows == Some(0) {
                 continue;
             }
             let source = ProbabilitySource::open(path)?;
@@ -88,10 +96,15 @@ impl ProbabilityTables {
             if let Some(id) = options.id {
                 ids.push(id_column(&source, id)?);
             }
+            let mut aside: Vec<&str> = std::iter::once(label.as_str()).chain(options.id).collect();
             // A column that counts or names the rows is no class, also where nobody said so.
-            let (names, used) = (source.names().unwrap_or_default().to_vec(), labels.names());
-            let index = names.iter().map(String::as_str).filter(|name| is_aside(name, &used));
-            let aside: Vec<&str> = std::iter::once(label.as_str()).chain(options.id).chain(index).collect();
+            let names = source.names().unwrap_or_default().to_vec();
+            let usual_aside = |name: &&str| is_aside(name, &[]) && !aside.contains(name);
+            let counting: Vec<&str> = names.iter().map(String::as_str).filter(usual_aside).collect();
+            if !counting.is_empty() {
+                let used = labels.names();
+                aside.extend(counting.into_iter().filter(|name| is_aside(name, &used)));
+            }
             let source = source.without(&aside)?;
             if let Some(first) = sources.first() {
                 same_columns(first, &source)?;

@@ -10,7 +10,8 @@ use crate::ui::terminal::Screen;
 use std::path::{Path, PathBuf};
 use tares_core::estimate::{MissingRows, RowIds};
 use tares_data::probabilities::{
-    Agreed, ClassTables, ProbabilityTables, TableIds, TableOptions, find_tables, holds_probabilities, is_pattern,
+    Agreed, ClassTables, NamedRows, ProbabilityTables, TableIds, TableOptions, find_tables, holds_probabilities,
+    is_pattern,
 };
 
 /// What is done with rows that lack a label or a probability.
@@ -90,7 +91,7 @@ impl Audit {
 }
 
 /// The ids of all rows where all are written, else of the suspects.
-fn named_rows(ids: &TableIds, findings: &Findings, rows: usize) -> Outcome<std::collections::HashMap<usize, String>> {
+fn named_rows(ids: &TableIds, findings: &Findings, rows: usize) -> Outcome<NamedRows> {
     if rows <= MOST_TABLE_ROWS {
         return Ok(ids.of_rows(None)?);
     }

@@ -54,16 +54,29 @@ impl ClassLikelihood {
         likelihoods: &mut [[f32; L]],
     ) {
         let classes = self.classes;
+        if self.weights.is_empty() {
+            for (class, logs) in likelihoods.iter_mut().enumerate() {
+                [*logs] = weighted([self.offsets[class]], [&[self.sharpness as f32]], &log_ratios[class..=class]);
+            }
+        } else {
+            let row = |class: usize| &self.weights[class * classes..][..classes];
+            // Four classes at a time: their sums do not wait for each other.
+            let (fours, rest) = likelihoods.as_chunks_mut::<4>();
+            for (class, logs) in (0..).step_by(4).zip(fours.iter_mut()) {
+                let (classes, offsets) = ([class, class + 1, class + 2, class + 3], &self.offsets);
+                *logs = weighted(classes.map(|class| offsets[class]), classes.map(row), log_ratios);
+            }
+            for (class, logs) in (classes - rest.len()..).zip(rest) {
+                [*logs] = weighted([self.offsets[class]], [row(class)], log_ratios);
+            }
+        }
         let mut most = [f32::MIN; L];
-        for class in 0..classes {
-            let logs = match self.weights.is_empty() {
-                true => weighted([self.offsets[class]; L], &[self.sharpness as f32], &log_ratios[class..=class]),
-                false => weighted([self.offsets[class]; L], &self.weights[class * classes..][..classes], log_ratios),
-            };
+        for (likelihoods, informative) in likelihoods.iter_mut().zip(informative) {
+            // A copy, so that compilers need no branch around the load.
+            let logs = *likelihoods;
             for lane in 0..L {
-                let log = if informative[class][lane] > 0.0 { logs[lane] } else { f32::MIN };
-                most[lane] = larger(most[lane], log);
-                likelihoods[class][lane] = log;
+                likelihoods[lane] = if informative[lane] > 0.0 { logs[lane] } else { f32::MIN };
+                most[lane] = larger(most[lane], likelihoods[lane]);
             }
         }
         for (likelihoods, informative) in likelihoods.iter_mut().zip(informative) {
@@ -100,16 +113,23 @@ impl ClassLikelihood {
     }
 }
 
-/// offset + Σ weight · log ratio.
+/// offset + Σ weight · log ratio, for some classes at once.
 #[inline(always)]
-fn weighted<const L: usize>(offset: [f32; L], weights: &[f32], log_ratios: &[[f32; L]]) -> [f32; L] {
-    let mut sum = offset;
-    for (&weight, ratios) in weights.iter().zip(log_ratios) {
-        for lane in 0..L {
-            sum[lane] = weight.mul_add(ratios[lane], sum[lane]);
+fn weighted<const L: usize, const C: usize>(
+    offsets: [f32; C],
+    weights: [&[f32]; C],
+    log_ratios: &[[f32; L]],
+) -> [[f32; L]; C] {
+    let mut sums = offsets.map(|offset| [offset; L]);
+    for (at, ratios) in log_ratios.iter().enumerate() {
+        for (sum, weights) in sums.iter_mut().zip(weights) {
+            let weight = weights[at];
+            for lane in 0..L {
+                sum[lane] = weight.mul_add(ratios[lane], sum[lane]);
+            }
         }
     }
-    sum
+    sums
 }
 
 /// Turns the probabilities of a row's informative classes into log ratios, as `lanes::log_ratios` does; `classes` is K.

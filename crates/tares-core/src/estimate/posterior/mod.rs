@@ -87,7 +87,7 @@ pub struct Posterior {
     cut: f64,
     uniform_rate: f64,
     low: f64,
-    high: f64,
+    pub(crate) high: f64,
 }
 
 /// What the model says about one row.

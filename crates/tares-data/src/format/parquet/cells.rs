@@ -2,11 +2,17 @@
 
 use super::ParquetFile;
 use super::leaf::Leaf;
+use super::number_pages::{NumberPages, Plain};
 use crate::error::{DataError, Place, Result};
+use parquet::basic::Type;
 use parquet::column::reader::ColumnReader;
 use parquet::data_type::ByteArray;
 use parquet::file::reader::ChunkReader;
-use std::fmt::Write;
+use tares_core::Label;
+use tares_core::estimate::NO_LABEL;
+
+/// Numbers read at a time.
+const BATCH: usize = 1 << 10;
 
 /// What is done with the row in the group and its text, if there is one.
 type ForText<'a> = dyn FnMut(usize, Option<&str>) -> Result<()> + 'a;
@@ -18,21 +24,17 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
     /// Damaged pages; another kind of column; text that is not UTF-8, with its row in the group; what `cell` returns.
     pub(crate) fn each_text(&self, group: usize, leaf: &Leaf, cell: &mut ForText<'_>) -> Result<()> {
         let (mut row, mut text) = (0, String::new());
-        let mut integer = |value: Option<i64>| {
-            text.clear();
-            if let Some(value) = value {
-                let _ = write!(text, "{}", leaf.whole(value));
-            }
-            row += 1;
-            cell(row - 1, value.is_some().then_some(text.as_str()))
-        };
+        if leaf.is_whole() {
+            return self.each_whole(group, leaf, &mut |value| {
+                text.clear();
+                if let Some(value) = value {
+                    push_whole(&mut text, leaf.whole(value));
+                }
+                row += 1;
+                cell(row - 1, value.is_some().then_some(text.as_str()))
+            });
+        }
         match &mut self.column(group, leaf)? {
-            ColumnReader::Int32ColumnReader(reader) if leaf.is_whole() => {
-                self.each(group, leaf, reader, &mut |value| integer(value.map(|&value| i64::from(value))))
-            }
-            ColumnReader::Int64ColumnReader(reader) if leaf.is_whole() => {
-                self.each(group, leaf, reader, &mut |value| integer(value.copied()))
-            }
             ColumnReader::ByteArrayColumnReader(reader) if leaf.text => {
                 self.each(group, leaf, reader, &mut |value: Option<&ByteArray>| {
                     row += 1;
@@ -51,30 +53,126 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
         }
     }
 
-    /// The whole numbers of a column in a group, `None` where there is none.
+    /// The same for some rows of the group alone, ascending.
+    ///
+    /// # Errors
+    /// As [`each_text`](Self::each_text).
+    pub(crate) fn texts_at(&self, group: usize, leaf: &Leaf, rows: &[usize], cell: &mut ForText<'_>) -> Result<()> {
+        if leaf.is_whole()
+            && leaf.kind == Type::INT64
+            && let Some(mut pages) = NumberPages::<i64>::open(self, group, leaf)?
+        {
+            let (mut next, mut text) = (0, String::new());
+            for &row in rows {
+                let mut value = [None];
+                pages.skip(self, leaf, row - next)?;
+                pages.read(self, leaf, &mut value, 1, |value| value)?;
+                next = row + 1;
+                text.clear();
+                value.iter().flatten().for_each(|&value| push_whole(&mut text, leaf.whole(value)));
+                cell(row, value[0].map(|_| text.as_str()))?;
+            }
+            return Ok(());
+        }
+        let mut wanted = rows.iter().copied().peekable();
+        self.each_text(group, leaf, &mut |row, text| match wanted.next_if_eq(&row) {
+            Some(row) => cell(row, text),
+            None => Ok(()),
+        })
+    }
+
+    /// The whole numbers of a column in a group as labels; [`NO_LABEL`] where there is none. `None` if one of them cannot be a label.
     ///
     /// # Errors
     /// Damaged pages; another kind of column.
-    pub(crate) fn whole_numbers(&self, group: usize, leaf: &Leaf, each: &mut dyn FnMut(Option<i128>)) -> Result<()> {
+    pub(crate) fn whole_labels(&self, group: usize, leaf: &Leaf) -> Result<Option<Vec<Label>>> {
+        // Room on the file's word, but not for more than a large group has.
+        let room = self.group_rows(group).min(1 << 22);
+        let (mut labels, mut fit) = (Vec::with_capacity(room), true);
+        self.each_whole(group, leaf, &mut |value| {
+            let label = value.map(|value| Label::try_from(leaf.whole(value)).unwrap_or(NO_LABEL));
+            fit &= label != Some(NO_LABEL);
+            labels.push(label.unwrap_or(NO_LABEL));
+            Ok(())
+        })?;
+        Ok(fit.then_some(labels))
+    }
+
+    /// Calls `each` with the stored whole numbers of a column in a group, `None` where there is none.
+    fn each_whole(&self, group: usize, leaf: &Leaf, each: &mut dyn FnMut(Option<i64>) -> Result<()>) -> Result<()> {
+        match leaf.kind {
+            Type::INT32 => {
+                if let Some(mut pages) = NumberPages::<i32>::open(self, group, leaf)? {
+                    return self.each_number(group, leaf, &mut pages, i64::from, each);
+                }
+            }
+            _ => {
+                if let Some(mut pages) = NumberPages::<i64>::open(self, group, leaf)? {
+                    return self.each_number(group, leaf, &mut pages, |value| value, each);
+                }
+            }
+        }
         match &mut self.column(group, leaf)? {
             ColumnReader::Int32ColumnReader(reader) if leaf.is_whole() => {
-                self.each(group, leaf, reader, &mut |value| {
-                    each(value.map(|&value| leaf.whole(i64::from(value))));
-                    Ok(())
-                })
+                self.each(group, leaf, reader, &mut |value| each(value.map(|&value| i64::from(value))))
             }
             ColumnReader::Int64ColumnReader(reader) if leaf.is_whole() => {
-                self.each(group, leaf, reader, &mut |value| {
-                    each(value.map(|&value| leaf.whole(value)));
-                    Ok(())
-                })
+                self.each(group, leaf, reader, &mut |value| each(value.copied()))
             }
             _ => Err(self.bad(leaf, "must hold whole numbers".into())),
         }
     }
 
+    fn each_number<T: Plain>(
+        &self,
+        group: usize,
+        leaf: &Leaf,
+        pages: &mut NumberPages<T>,
+        whole: impl Fn(T) -> i64,
+        each: &mut dyn FnMut(Option<i64>) -> Result<()>,
+    ) -> Result<()> {
+        let (rows, mut batch) = (self.group_rows(group), [None; BATCH]);
+        for first in (0..rows).step_by(BATCH) {
+            let batch = &mut batch[..BATCH.min(rows - first)];
+            pages.read(self, leaf, batch, 1, |value| value.map(&whole))?;
+            batch.iter().try_for_each(|&value| each(value))?;
+        }
+        Ok(())
+    }
+
     /// The first row of a group.
     pub(crate) fn first_row(&self, group: usize) -> usize {
         (0..group).map(|group| self.group_rows(group)).fold(0, usize::saturating_add)
+    }
+}
+
+/// Appends the digits of a number: in place of `write!`, which takes most of the time where every row has a number for a name.
+fn push_whole(text: &mut String, value: i128) {
+    let Ok(mut left) = u64::try_from(value.unsigned_abs()) else {
+        return text.push_str(&value.to_string());
+    };
+    if value < 0 {
+        text.push('-');
+    }
+    let (mut digits, mut at) = ([0; 20], 20);
+    while at == 20 || left > 0 {
+        at -= 1;
+        digits[at] = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
+    text.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_written_as_usual() {
+        for value in [0, 7, -7, 10, 1234567890, i128::from(i64::MIN), i128::from(u64::MAX), i128::MAX] {
+            let mut text = String::from("#");
+            push_whole(&mut text, value);
+            assert_eq!(text, format!("#{value}"));
+        }
     }
 }

@@ -1,22 +1,50 @@
 //! [`GroupCursor`]: goes through the rows of one row group, some columns of numbers at a time, without holding the group.
 
 use super::leaf::Leaf;
+use super::number_pages::NumberPages;
 use super::{ParquetFile, guarded};
 use crate::error::Result;
 use crate::format::npy::FromNumber;
+use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::file::reader::ChunkReader;
 
 /// A place in a row group.
 pub(crate) struct GroupCursor {
-    columns: Vec<ColumnReader>,
+    columns: Vec<Numbers>,
     group: usize,
     /// The next row, counted from the group's first.
     row: usize,
     levels: Vec<i16>,
     repeats: Vec<i16>,
 }
+
+/// A column at the cursor's row.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a cursor has few columns, and their pages are a thousand times as large"
+)]
+enum Numbers {
+    Narrow(NumberPages<f32>),
+    Wide(NumberPages<f64>),
+    /// Any other, by Parquet's own reader.
+    Other(ColumnReader),
+}
+
+impl Numbers {
+    fn open<R: ChunkReader + 'static>(file: &ParquetFile<R>, group: usize, leaf: &Leaf) -> Result<Self> {
+        let known = match leaf.kind {
+            Type::FLOAT => NumberPages::open(file, group, leaf)?.map(Self::Narrow),
+            Type::DOUBLE => NumberPages::open(file, group, leaf)?.map(Self::Wide),
+            _ => None,
+        };
+        known.map_or_else(|| file.column(group, leaf).map(Self::Other), Ok)
+    }
+}
+
+/// Rows of which all columns are read before the next rows, so that they stay in the fastest cache.
+const NEAR_ROWS: usize = 512;
 
 /// Rows that are looked at for a list that is not missing.
 const FIRST_ROWS: usize = 1000;
@@ -30,7 +58,7 @@ impl GroupCursor {
     /// # Errors
     /// Damaged pages.
     pub(crate) fn new<R: ChunkReader + 'static>(file: &ParquetFile<R>, group: usize, leaves: &[Leaf]) -> Result<Self> {
-        let columns = leaves.iter().map(|leaf| file.column(group, leaf)).collect::<Result<_>>()?;
+        let columns = leaves.iter().map(|leaf| Numbers::open(file, group, leaf)).collect::<Result<_>>()?;
         Ok(Self { columns, group, row: 0, levels: Vec::new(), repeats: Vec::new() })
     }
 
@@ -59,6 +87,17 @@ impl GroupCursor {
             return Ok(());
         }
         for (column, leaf) in self.columns.iter_mut().zip(leaves) {
+            let column = match column {
+                Numbers::Narrow(pages) => {
+                    pages.skip(file, leaf, count)?;
+                    continue;
+                }
+                Numbers::Wide(pages) => {
+                    pages.skip(file, leaf, count)?;
+                    continue;
+                }
+                Numbers::Other(column) => column,
+            };
             macro_rules! skip {
                 ($($kind:ident)*) => {
                     guarded(file.path(), || match column { $(ColumnReader::$kind(reader) => reader.skip_records(count),)* })?
@@ -85,9 +124,34 @@ impl GroupCursor {
         out: &mut [T],
     ) -> Result<()> {
         let width = leaves.len();
-        let count = out.len() / width;
+        let near = self.columns.iter().all(|column| !matches!(column, Numbers::Other(_)));
+        let step = if near { NEAR_ROWS * width } else { out.len().max(1) };
+        out.chunks_mut(step).try_for_each(|out| self.read_near(file, leaves, out))?;
+        self.row += out.len() / width;
+        Ok(())
+    }
+
+    fn read_near<R: ChunkReader + 'static, T: FromNumber>(
+        &mut self,
+        file: &ParquetFile<R>,
+        leaves: &[Leaf],
+        out: &mut [T],
+    ) -> Result<()> {
+        let width = leaves.len();
+        let (count, nothing) = (out.len() / width, T::from_f32(f32::NAN));
         let Self { columns, levels, group, .. } = self;
         for (at, (column, leaf)) in columns.iter_mut().zip(leaves).enumerate() {
+            let column = match column {
+                Numbers::Narrow(pages) => {
+                    pages.read(file, leaf, &mut out[at..], width, |value| value.map_or(nothing, T::from_f32))?;
+                    continue;
+                }
+                Numbers::Wide(pages) => {
+                    pages.read(file, leaf, &mut out[at..], width, |value| value.map_or(nothing, T::from_f64))?;
+                    continue;
+                }
+                Numbers::Other(column) => column,
+            };
             let mut cells =
                 Cells { file, leaf, levels: &mut *levels, group: *group, count, cells: &mut out[at..], width };
             match column {
@@ -111,7 +175,6 @@ impl GroupCursor {
                 _ => return Err(file.bad(leaf, "does not hold numbers".into())),
             }
         }
-        self.row += count;
         Ok(())
     }
 
@@ -133,8 +196,8 @@ impl GroupCursor {
             };
         }
         match self.columns.first_mut() {
-            Some(ColumnReader::FloatColumnReader(reader)) => look!(reader),
-            Some(ColumnReader::DoubleColumnReader(reader)) => look!(reader),
+            Some(Numbers::Other(ColumnReader::FloatColumnReader(reader))) => look!(reader),
+            Some(Numbers::Other(ColumnReader::DoubleColumnReader(reader))) => look!(reader),
             _ => return Err(file.bad(leaf, "does not hold lists of numbers of 32 or 64 bits".into())),
         };
         let Some(first) = levels.iter().position(|&level| level >= leaf.listed()) else { return Ok(None) };
@@ -169,8 +232,12 @@ impl GroupCursor {
                 }};
             }
             let records = match self.columns.first_mut() {
-                Some(ColumnReader::FloatColumnReader(reader)) => lists!(reader, |&value| T::from_f32(value)),
-                Some(ColumnReader::DoubleColumnReader(reader)) => lists!(reader, |&value| T::from_f64(value)),
+                Some(Numbers::Other(ColumnReader::FloatColumnReader(reader))) => {
+                    lists!(reader, |&value| T::from_f32(value))
+                }
+                Some(Numbers::Other(ColumnReader::DoubleColumnReader(reader))) => {
+                    lists!(reader, |&value| T::from_f64(value))
+                }
                 _ => return Err(file.bad(leaf, "does not hold lists of numbers of 32 or 64 bits".into())),
             };
             if records != count {
@@ -262,3 +329,6 @@ impl<R: ChunkReader + 'static, T: FromNumber> Cells<'_, R, T> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

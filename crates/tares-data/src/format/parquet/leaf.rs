@@ -26,6 +26,8 @@ pub struct Leaf {
     defined: i16,
     /// The definition level from which on a list has an entry.
     listed: i16,
+    /// Whether it stands inside a list.
+    repeated: bool,
 }
 
 impl Leaf {
@@ -83,12 +85,18 @@ impl Leaf {
             unit,
             defined: column.max_def_level(),
             listed: column.max_def_level() - i16::from(column.self_type().is_optional()),
+            repeated: column.max_rep_level() > 0,
         }
     }
 
     /// The definition level from which on a list has an entry.
     pub(super) fn listed(&self) -> i16 {
         self.listed
+    }
+
+    /// Whether it stands inside a list.
+    pub(super) fn repeated(&self) -> bool {
+        self.repeated
     }
 
     /// Whether it holds whole numbers.

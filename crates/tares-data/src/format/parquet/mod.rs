@@ -6,10 +6,13 @@
 mod cells;
 mod cursor;
 mod guard;
+mod hybrid;
 mod leaf;
+mod number_pages;
 mod pages;
 pub(crate) mod pictures;
 mod shared_file;
+mod spare;
 mod thrift;
 
 pub(crate) use cursor::GroupCursor;
@@ -24,6 +27,7 @@ use pages::{check_footer, check_pages};
 use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
+use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use std::collections::HashSet;
 use std::fs::File;
@@ -305,11 +309,15 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
         (0..self.groups()).try_for_each(|group| self.column(group, leaf).map(drop))
     }
 
+    /// What the footer says about a column of a row group.
+    fn chunk(&self, group: usize, leaf: &Leaf) -> Result<&ColumnChunkMetaData> {
+        let chunk = self.reader.metadata().row_group(group).columns().get(leaf.index);
+        chunk.ok_or_else(|| self.bad(leaf, format!("is missing in row group {group}")))
+    }
+
     /// Opens a column of a row group after looking through its page headers.
     fn column(&self, group: usize, leaf: &Leaf) -> Result<ColumnReader> {
-        let metadata = self.reader.metadata();
-        let chunk = metadata.row_group(group).columns().get(leaf.index);
-        let chunk = chunk.ok_or_else(|| self.bad(leaf, format!("is missing in row group {group}")))?;
+        let chunk = self.chunk(group, leaf)?;
         let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner);
         let known = checked().contains(&(group, leaf.index));
         if !known {

@@ -34,8 +34,35 @@ pub(super) fn check_footer(bytes: &impl ChunkReader) -> std::result::Result<(), 
     Ok(())
 }
 
+/// What a page header says. The page's bytes follow it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PageHead {
+    /// Where the bytes begin in the file.
+    pub(super) start: u64,
+    /// How many there are.
+    pub(super) packed: usize,
+    /// How many they are unpacked.
+    pub(super) unpacked: usize,
+    /// As Parquet numbers them: 0 data, 1 index, 2 dictionary, 3 data of the second version.
+    pub(super) kind: i64,
+    /// Values of a dictionary or of data of the first version, missing ones included.
+    pub(super) values: usize,
+    /// Encodings of the values and of the definition levels, as Parquet numbers them.
+    pub(super) encoding: i64,
+    pub(super) level_encoding: i64,
+}
+
 /// Checks the page headers of a column before its pages are unpacked.
 pub(super) fn check_pages(bytes: &impl ChunkReader, chunk: &ColumnChunkMetaData) -> std::result::Result<(), String> {
+    each_page(bytes, chunk, |_| ())
+}
+
+/// Checks the page headers of a column and calls `each` with them, in order.
+pub(super) fn each_page(
+    bytes: &impl ChunkReader,
+    chunk: &ColumnChunkMetaData,
+    mut each: impl FnMut(PageHead),
+) -> std::result::Result<(), String> {
     let first = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset()).min(chunk.data_page_offset());
     let (Ok(start), Ok(size)) = (u64::try_from(first), u64::try_from(chunk.compressed_size())) else {
         return Err("claims to lie at a negative place".into());
@@ -45,14 +72,19 @@ pub(super) fn check_pages(bytes: &impl ChunkReader, chunk: &ColumnChunkMetaData)
     let mut at = start;
     while at < end {
         let (mut uncompressed, mut compressed, mut dictionary) = (0, 0, 0);
+        let (mut kind, mut values, mut encoding, mut level_encoding) = (0, 0, 0, 0);
         let mut window = (end - at).min(1 << 13);
         let length = loop {
             let header = bytes.get_bytes(at, window as usize).map_err(|error| error.to_string())?;
             let scanned = thrift::scan(&header, &mut |path, value| {
                 match path {
+                    [1] => kind = value,
                     [2] => uncompressed = value,
                     [3] => compressed = value,
-                    [7, 1] => dictionary = value,
+                    [5, 1] => values = value,
+                    [5, 2] | [7, 2] => encoding = value,
+                    [5, 3] => level_encoding = value,
+                    [7, 1] => (dictionary, values) = (value, value),
                     _ => {}
                 }
                 Ok(())
@@ -73,7 +105,10 @@ pub(super) fn check_pages(bytes: &impl ChunkReader, chunk: &ColumnChunkMetaData)
         if dictionary < 0 || dictionary > uncompressed.max(compressed) {
             return Err(format!("page at byte {at} claims {dictionary} dictionary entries in {uncompressed} bytes"));
         }
-        at += length + compressed as u64;
+        let (start, packed, unpacked) = (at + length, compressed as usize, uncompressed as usize);
+        let values = usize::try_from(values).unwrap_or(usize::MAX);
+        each(PageHead { start, packed, unpacked, kind, values, encoding, level_encoding });
+        at = start + packed as u64;
     }
     Ok(())
 }

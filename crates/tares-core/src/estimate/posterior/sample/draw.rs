@@ -90,9 +90,9 @@ pub(super) fn by_position(draw: &Draw, given: &[Label]) -> Vec<(usize, u64)> {
 /// # Errors
 /// Ids that cannot be read.
 pub(super) fn by_id(draw: &Draw, given: &[Label], ids: &dyn RowIds) -> Result<Vec<(usize, u64)>> {
-    let seed = ids.seed();
+    let keys = row_key::RowKeys::new(ids.seed());
     let mut drawn = ids.filter(&|index, id| {
-        let key = row_key::row_key(seed, id);
+        let key = keys.of(id);
         given.get(index).is_some_and(|&label| draw.takes(label, key)).then_some(key)
     })?;
     drawn.sort_unstable();
