@@ -179,6 +179,14 @@ impl Columns {
 }
 
 impl Confusions {
+    /// Raised to a power: what answers count.
+    pub(super) fn weighed(mut self, weight: f64) -> Self {
+        if weight != 1.0 {
+            self.0.par_iter_mut().for_each(|part| *part = part.powf(weight));
+        }
+        self
+    }
+
     /// T_a[·][answered] of a stored column, at every level.
     pub(super) fn column(&self, at: u32, states: usize) -> &[f64] {
         &self.0[at as usize * states..][..states]

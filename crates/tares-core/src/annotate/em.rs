@@ -64,6 +64,7 @@ impl<'a> Em<'a> {
         let columns = Columns::new(answers);
         let nothing = vec![0.0; columns.len() * levels.count() * answers.classes()];
         let (confusions, _) = columns.fit(&nothing, levels.count(), &Model::Own { prior });
+        let confusions = confusions.weighed(levels.answer_weight());
         let sums = Parts { answers, columns: &columns, belief: &belief, levels: &levels }.expect(&confusions, None);
         Self { answers, columns, belief, levels, sums, posterior: Vec::new(), confusions }
     }
@@ -95,6 +96,7 @@ impl<'a> Em<'a> {
         for step in 0..MOST_STEPS {
             let thorough = still || step % THOROUGH_EVERY == 0;
             let (confusions, density) = self.columns.fit(&self.sums.counts, self.levels.count(), model);
+            let confusions = confusions.weighed(self.levels.answer_weight());
             let density = density
                 + self.belief.fit(&self.sums.classes, &self.posterior, thorough)
                 + self.levels.fit(&self.sums.levels);

@@ -10,7 +10,8 @@
 //! 4. `judged`: annotators who are drawn towards each other (`own_prior`), with or without a classifier (`calibration`).
 //! 5. [`quality`] and [`confusions`]: annotators, and rows worth one more label; [`agreement`]: how often they agree.
 //!
-//! Annotators are taken as independent given the true class. One who answers twice under two names counts twice.
+//! Annotators are taken as independent given the true class, unless some rows are found to be hard (`levels`). One who answers twice under two
+//! names counts twice.
 
 pub mod agreement;
 pub mod answers;
@@ -200,7 +201,7 @@ impl Consensus {
         let sharpness = em.belief.calibration().map(|calibration| calibration.sharpness);
         let (answers, classes) = (em.answers, em.answers.classes());
         let counts = expected_counts(answers, &em.columns, &found.posterior);
-        let shared = shared_matrix(&em.columns, &counts, classes);
+        let shared = shared_matrix(&em.columns, &counts, classes, 1);
         let prior = prior.unwrap_or_else(|| OwnPrior::fitted(&em.columns, &counts, classes, 1));
         let mut consensus = Self::from_posterior(answers, found.posterior, &found.right, shared, prior);
         (consensus.sharpness, consensus.objectives) = (sharpness, objectives);
@@ -299,7 +300,7 @@ fn by_votes(answers: &Answers) -> Consensus {
         row.iter_mut().for_each(|share| *share /= sum);
     }
     let columns = Columns::new(answers);
-    let shared = shared_matrix(&columns, &expected_counts(answers, &columns, &posterior), classes);
+    let shared = shared_matrix(&columns, &expected_counts(answers, &columns, &posterior), classes, 1);
     let right = quality::expected_right(answers, &posterior);
     let prior = OwnPrior::alike(&expected_matrix(classes, ALONE_PRIOR), classes);
     Consensus::from_posterior(answers, posterior, &right, shared, prior)
@@ -327,7 +328,7 @@ fn of_one(answers: &Answers, values: &[f64], given: &[Label]) -> Result<Consensu
         }
     }
     let columns = Columns::new(answers);
-    let shared = shared_matrix(&columns, &expected_counts(answers, &columns, &posterior), classes);
+    let shared = shared_matrix(&columns, &expected_counts(answers, &columns, &posterior), classes, 1);
     let prior = OwnPrior::alike(&expected_matrix(classes, SHARED_PRIOR), classes);
     let right = quality::expected_right(answers, &posterior);
     let mut found = Consensus::from_posterior(answers, posterior, &right, shared, prior);
@@ -344,10 +345,11 @@ fn first_answers(answers: &Answers) -> Vec<Label> {
     (0..answers.rows()).map(|row| answers.of_row(row).first().map_or(common, |answer| answer.label)).collect()
 }
 
-/// What all annotators make of each class, `[true][answered]`.
-fn shared_matrix(columns: &Columns, counts: &[f64], classes: usize) -> Vec<f64> {
-    let mut shared = columns.pooled(counts, 1);
-    shared.iter_mut().zip(expected_matrix(classes, SHARED_PRIOR)).for_each(|(count, expected)| *count += expected);
+/// What all annotators make of each class, `[level][true][answered]`.
+fn shared_matrix(columns: &Columns, counts: &[f64], classes: usize, levels: usize) -> Vec<f64> {
+    let mut shared = columns.pooled(counts, levels);
+    let expected = expected_matrix(classes, SHARED_PRIOR);
+    shared.iter_mut().zip(expected.iter().cycle()).for_each(|(count, expected)| *count += expected);
     normalise_rows(&mut shared, classes);
     shared
 }

@@ -5,7 +5,7 @@
 //! is long before they show each entry of a matrix.
 
 use super::confusion::{Columns, normalise_rows};
-use super::{OWN_PRIOR, SHARED_PRIOR, SKILL_PRIOR, expected_matrix};
+use super::{OWN_PRIOR, SKILL_PRIOR, shared_matrix};
 
 /// Skills nearer to 0 or 1 count as this near: the odds stay finite.
 const SURE_SKILL: f64 = 1e-3;
@@ -32,10 +32,7 @@ impl OwnPrior {
 
     /// From the expected counts of all annotators, `[column][level][true]`.
     pub(super) fn fitted(columns: &Columns, counts: &[f64], classes: usize, levels: usize) -> Self {
-        let mut shared = columns.pooled(counts, levels);
-        let expected = expected_matrix(classes, SHARED_PRIOR);
-        shared.iter_mut().zip(expected.iter().cycle()).for_each(|(count, expected)| *count += expected);
-        normalise_rows(&mut shared, classes);
+        let shared = shared_matrix(columns, counts, classes, levels);
         let states = levels * classes;
         let mut sums = vec![(0.0, 0.0); columns.annotators() * levels]; // right, all
         for who in 0..columns.annotators() {

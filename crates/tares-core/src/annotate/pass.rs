@@ -1,8 +1,10 @@
 //! One pass over the rows: the posterior of every row's state, and what it adds to the expected counts.
 //!
 //! ```text
-//! P(level = d, true = z | row) ∝ P(d | row) · b_z(row) · Π_a T_a,d[z][answer of a]
+//! P(level = d, true = z | row) ∝ P(d | row) · b_z(row) · Π_a T_a,d[z][answer of a]^w
 //! ```
+//!
+//! An answer counts as w of an independent one, here and in the expected counts ([`Levels::answer_weight`]).
 //!
 //! Rows are cut into blocks by the size of the data alone; blocks are summed in order. So the sums are the same bits on any number of
 //! threads. Posteriors stay in the cache and are not kept, unless somebody asks for them.
@@ -22,7 +24,7 @@ const SMALL_PRODUCT: f64 = 1e-60;
 
 /// What a pass adds up.
 pub(super) struct Sums {
-    /// Expected rows, `[column][level][true]`.
+    /// Expected answers, `[column][level][true]`.
     pub(super) counts: Vec<f64>,
     /// Expected rows of each true class.
     pub(super) classes: Vec<f64>,
@@ -136,7 +138,7 @@ impl Parts<'_> {
         each: impl Fn(usize, &mut [f64], &mut [f64], &mut BlockSums) + Sync,
     ) -> Sums {
         let (answers, classes, states) = (self.answers, self.answers.classes(), self.states());
-        let size = self.columns.len() * states;
+        let (size, weight) = (self.columns.len() * states, self.levels.answer_weight());
         let blocks = (answers.all().len() / (4 * self.columns.len())).clamp(1, MOST_BLOCKS);
         let rows = answers.rows().div_ceil(blocks);
         let parts: Vec<Option<&mut [f64]>> = match posterior {
@@ -154,7 +156,7 @@ impl Parts<'_> {
                     let (from, to) = answers.places(row);
                     for &column in self.columns.of_answers(from, to) {
                         let counts = &mut sums.counts[column as usize * states..][..states];
-                        counts.iter_mut().zip(&state).for_each(|(count, part)| *count += part);
+                        counts.iter_mut().zip(&state).for_each(|(count, part)| *count += weight * part);
                     }
                     let bin = self.levels.bin(row) * self.levels.count();
                     for (level, state) in state.chunks_exact(classes).enumerate() {
