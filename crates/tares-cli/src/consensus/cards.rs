@@ -1,6 +1,7 @@
 //! [`RowCard`]: one row of the page: its picture or values, everybody's answers, and the probabilities of the classes.
 
 use super::crowd::Crowd;
+use super::rounds::outvoted;
 use super::summary::LEAST_GAIN;
 use crate::record::Card;
 use crate::record::card_text::CardText;
@@ -36,7 +37,7 @@ pub struct RowCard {
 }
 
 impl RowCard {
-    /// The least certain rows, and those whose consensus differs from the majority's label, at most `most` of each; least
+    /// The least certain rows, and those whose consensus has fewer answers than another label, at most `most` of each; least
     /// certain first.
     ///
     /// # Errors
@@ -45,7 +46,7 @@ impl RowCard {
         let confidence: Vec<f64> = found.confidence().collect();
         let mut order: Vec<usize> = (0..confidence.len()).collect();
         order.sort_by(|&a, &b| confidence[a].total_cmp(&confidence[b]));
-        let against = |row: &&usize| is_against(**row, crowd, found, majority);
+        let against = |row: &&usize| outvoted(&crowd.answers, **row, found.labels[**row]);
         let mut rows: Vec<usize> =
             order.iter().take(most).chain(order.iter().filter(against).take(most)).copied().collect();
         rows.sort_by(|&a, &b| confidence[a].total_cmp(&confidence[b]).then(a.cmp(&b)));
@@ -76,7 +77,7 @@ impl RowCard {
             label: suggested,
             beliefs: likeliest.iter().take(3).map(|&class| (class, thousandths(beliefs[class]))).collect(),
             said: said.collect(),
-            against: is_against(row, crowd, found, majority),
+            against: outvoted(&crowd.answers, row, suggested),
             ask: found.gain[row] >= LEAST_GAIN,
             gain: thousandths(found.gain[row]),
             picture: card.picture,
@@ -84,10 +85,6 @@ impl RowCard {
             values: card.values,
         })
     }
-}
-
-fn is_against(row: usize, crowd: &Crowd, found: &Consensus, majority: &[Label]) -> bool {
-    !crowd.answers.of_row(row).is_empty() && found.labels[row] != majority[row]
 }
 
 /// The name under which the browser stores decisions: the same consensus gives the same key.

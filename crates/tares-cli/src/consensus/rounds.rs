@@ -124,3 +124,26 @@ pub fn remove_rounds(folds: &Path) -> Outcome<()> {
 pub fn majority(answers: &Answers) -> Outcome<Vec<Label>> {
     Ok(consensus(answers, Pooling::Majority)?.labels)
 }
+
+/// Whether another label has more answers to a row than this one. A tie outvotes nobody.
+pub fn outvoted(answers: &Answers, row: usize, label: Label) -> bool {
+    let votes = |label| answers.of_row(row).iter().filter(|answer| answer.label == label).count();
+    answers.of_row(row).iter().any(|answer| votes(answer.label) > votes(label))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_label_with_fewer_answers_is_outvoted() {
+        let said =
+            |row, labels: [Label; 3]| (0..3).map(move |annotator| Answer { row, annotator, label: labels[annotator] });
+        let all: Vec<Answer> = said(0, [9, 0, 1]).chain(said(1, [2, 2, 7])).collect();
+        let answers = Answers::new(3, 3, 10, &all).unwrap();
+        assert!([9, 0, 1].iter().all(|&label| !outvoted(&answers, 0, label)), "three answers, three labels");
+        assert!(outvoted(&answers, 0, 4), "nobody gave this label");
+        assert!(outvoted(&answers, 1, 7) && !outvoted(&answers, 1, 2));
+        assert!(!outvoted(&answers, 2, 5), "no answer, no majority");
+    }
+}

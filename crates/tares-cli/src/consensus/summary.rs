@@ -1,7 +1,7 @@
 //! [`ConsensusSummary`]: the result as `summary.json` has it.
 
 use super::crowd::Crowd;
-use super::rounds::RoundSummary;
+use super::rounds::{RoundSummary, outvoted};
 use serde::Serialize;
 use tares_core::Label;
 use tares_core::annotate::{Agreement, Consensus, Pooling, pair_agreement};
@@ -40,7 +40,7 @@ pub struct ConsensusSummary {
     pub confidence: f64,
     /// Of the pairs of answers to one row, the fraction that agrees.
     pub pair_agreement: Option<f64>,
-    /// Rows whose consensus differs from the majority's label.
+    /// Rows whose consensus has fewer answers than another label.
     pub against_majority: usize,
     /// Rows that are worth one more label.
     pub worth_asking: usize,
@@ -98,7 +98,7 @@ impl ConsensusSummary {
         let (answers, classes) = (&crowd.answers, &crowd.classes);
         let mut per_class = vec![0; classes.len()];
         found.labels.iter().for_each(|&label| per_class[label as usize] += 1);
-        let differs = |row: &usize| found.labels[*row] != majority[*row] && !answers.of_row(*row).is_empty();
+        let against = |row: &usize| outvoted(answers, *row, found.labels[*row]);
         let confusions = found.confusions(answers);
         let mut quality: Vec<AnnotatorSummary> = found
             .annotators
@@ -142,7 +142,7 @@ impl ConsensusSummary {
             per_class,
             confidence: found.confidence().sum::<f64>() / answers.rows() as f64,
             pair_agreement: pair_agreement(answers),
-            against_majority: (0..answers.rows()).filter(differs).count(),
+            against_majority: (0..answers.rows()).filter(against).count(),
             worth_asking: found.gain.iter().filter(|&&gain| gain >= LEAST_GAIN).count(),
             doubtful_answers: found.doubtful(answers).len(),
             mean_quality: right / count,
