@@ -41,12 +41,17 @@ pub fn page(title: &str, runs: &[RunRecord]) -> Outcome<String> {
     document(title, &body, "", "")
 }
 
+/// What pages and tables say where no noise was added.
+const AS_GIVEN: &str = "labels as given";
+
 /// The noise as it was typed, `symmetric:0.5`, or "labels as given".
 pub fn noise_name(run: &RunRecord) -> String {
-    match &run.manifest.noise {
-        Some(noise) => noise.name.clone(),
-        None => "labels as given".to_owned(),
-    }
+    run.manifest.noise.as_ref().map_or(AS_GIVEN, |noise| &noise.name).to_owned()
+}
+
+/// The [`noise_name`] of runs whose noise was typed like this: recipes and commands say `none` where no noise is added.
+pub fn name_of_typed(noise: &str) -> &str {
+    if noise == "none" { AS_GIVEN } else { noise }
 }
 
 /// The first run of every method and noise. Matrices and galleries of the other seeds would look the same.

@@ -4,6 +4,7 @@ use super::recipe::Recipe;
 use crate::files::cell::{guarded, push_line};
 use crate::record::RunRecord;
 use crate::report::escape;
+use crate::report::page::name_of_typed;
 use crate::report::summary::{Summary, accuracy_table};
 use crate::report::table::Cell;
 
@@ -49,7 +50,7 @@ impl SideBySide {
             recipe.columns().into_iter().enumerate().map(|(c, name)| (name, recipe.published.has(c))).collect();
         let place = |row: &str, (c, (noise, _)): (usize, &(String, bool))| {
             let found = ours.rows.iter().find(|(name, _)| name == row).and_then(|(_, cells)| {
-                let column = ours.columns.iter().position(|column| column == noise)?;
+                let column = ours.columns.iter().position(|column| column == name_of_typed(noise))?;
                 cells[column]
             });
             let printed = recipe.published.at(row, c);
@@ -211,6 +212,17 @@ mod tests {
         assert_eq!(place.published.as_deref(), Some("90.10 ± 0.20"));
         assert!((place.difference.unwrap() + 0.1).abs() < 1e-9);
         assert!(table().text().contains("90.00 ± 0.00   90.10 ± 0.20        -0.10"), "\n{}", table().text());
+    }
+
+    #[test]
+    fn a_column_without_noise_is_filled() {
+        let mut recipe = super::super::recipe::tests::recipe();
+        recipe.noises[0] = "none".parse().unwrap();
+        let mut run = made_up("A", "pair", 0.2, 1, 0.9);
+        run.manifest.noise = None;
+        let table = SideBySide::of(&recipe, &[run]);
+        assert_eq!(table.columns[0].0, "none");
+        assert!(table.rows[0].places[0].ours.is_some(), "{}", table.text());
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use super::claim::{Claim, Law, Metric};
 use super::recipe::Recipe;
 use crate::record::RunRecord;
-use crate::report::page::noise_name;
+use crate::report::page::{name_of_typed, noise_name};
 use std::collections::BTreeMap;
 use tares_core::metric::MeanStd;
 
@@ -138,7 +138,7 @@ fn verdict(claim: &Claim, recipe: &Recipe, runs: &[RunRecord]) -> ClaimVerdict {
 type PerSeed = BTreeMap<u64, f64>;
 
 fn matching<'a>(row: &'a str, noise: &'a str, runs: &'a [RunRecord]) -> impl Iterator<Item = &'a RunRecord> {
-    runs.iter().filter(move |run| run.manifest.method == row && noise_name(run) == noise)
+    runs.iter().filter(move |run| run.manifest.method == row && noise_name(run) == name_of_typed(noise))
 }
 
 fn per_seed(metric: Metric, row: &str, noise: &str, runs: &[RunRecord]) -> PerSeed {
