@@ -50,7 +50,7 @@ def consensus(
         are sorted.
     method
         ``"posterior"``: a matrix per annotator, drawn towards the one all share, and the classifier; ``"dawid-skene"``,
-        ``"one-coin"`` and ``"majority"`` hear annotators only.
+        ``"one-coin"`` and ``"majority"`` use the annotators' answers only.
     normalise
         Divide each row of ``probs`` by its sum.
 
