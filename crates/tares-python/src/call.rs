@@ -1,6 +1,6 @@
 //! How a call from Python runs: without the interpreter lock, on threads of this process, and no panic gets out.
 //!
-//! [`run`] is for calls of milliseconds or more, [`run_here`] for microseconds, [`run_watched`] for training: it reports progress and
+//! [`run`] is for calls of milliseconds or more, [`run_here`] for microseconds, [`run_alone`] for one core of a cluster, [`run_watched`] for training: it reports progress and
 //! stops at Ctrl-C.
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError};
@@ -37,6 +37,17 @@ pub fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Send) -
 /// As [`run`].
 pub fn run_here<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(bug(&*panic)))
+}
+
+/// Runs `work` on a single thread while other Python threads continue: where a cluster gave this process one core.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_alone<T: Send>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Send) -> PyResult<T> {
+    let worker = ThreadPoolBuilder::new().num_threads(1).build();
+    let worker = worker.map_err(|error| PyRuntimeError::new_err(format!("cannot start a thread: {error}")))?;
+    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(|| worker.install(work))));
+    outcome.unwrap_or_else(|panic| Err(bug(&*panic)))
 }
 
 /// Runs `work` on workers of its own. Meanwhile this thread calls `progress` with what `work` reports, and stops `work` at Ctrl-C

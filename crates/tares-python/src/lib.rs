@@ -2,7 +2,8 @@
 //!
 //! 1. `array`: what comes in, without a copy; `table`: columns and pictures.
 //! 2. `call`: how every call runs: without the interpreter lock, on the threads of this process, no panic gets out.
-//! 3. `audit` and `judged` (with `found`, what they return), `parts` (audits in two halves), `columns` (what both return),
+//! 3. `audit` and `judged` (with `found`, what they return), `parts` (audits in two halves), `table_part` (the same on tables that a machine reads
+//!    itself), `columns` (what they return),
 //!    `consensus`, `classifier`, `noise`, `metric`, `curriculum`: one file per thing that Python can ask for.
 //!
 //! What users call (with pandas, polars, lists, names of classes) is Python: `python/tares/`.
@@ -21,6 +22,7 @@ mod metric;
 mod noise;
 mod parts;
 mod table;
+mod table_part;
 
 use pyo3::prelude::*;
 
@@ -56,6 +58,8 @@ fn _tares(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(curriculum::from_margins, module)?)?;
     module.add_class::<parts::PartJudge>()?;
     module.add_class::<parts::PartTotals>()?;
+    module.add_class::<table_part::TablePart>()?;
+    module.add_function(wrap_pyfunction!(table_part::find_tables, module)?)?;
     module.add_function(wrap_pyfunction!(parts::draw_chances, module)?)?;
     module.add_function(wrap_pyfunction!(parts::drawn_rows, module)?)?;
     module.add_function(wrap_pyfunction!(parts::fit_noise, module)?)?;

@@ -24,7 +24,7 @@ pub fn row_key(seed: u64, id: &str) -> u64 {
     tares_core::row_key(seed, id)
 }
 
-fn missing(skip: bool) -> MissingRows {
+pub fn missing(skip: bool) -> MissingRows {
     if skip { MissingRows::Skip } else { MissingRows::Refuse }
 }
 
@@ -82,8 +82,8 @@ pub struct PartJudge {
     counts: Mutex<Option<PartCounts>>,
 }
 
-/// The suspects of a batch, as columns: row of the batch, given, suggested, score, and the probabilities of both labels.
-type Columns<'py> = (
+/// Suspects as columns: row, given, suggested, score, and the probabilities of both labels.
+pub type SuspectColumns<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i64>>,
@@ -91,6 +91,20 @@ type Columns<'py> = (
     Bound<'py, PyArray1<f64>>,
     Bound<'py, PyArray1<f64>>,
 );
+
+/// Suspects as columns.
+pub fn suspect_columns<'py>(py: Python<'py>, suspects: &[Suspect]) -> SuspectColumns<'py> {
+    let whole = |of: fn(&Suspect) -> i64| PyArray1::from_iter(py, suspects.iter().map(of));
+    let real = |of: fn(&Suspect) -> f64| PyArray1::from_iter(py, suspects.iter().map(of));
+    (
+        whole(|suspect| suspect.index as i64),
+        whole(|suspect| i64::from(suspect.given)),
+        whole(|suspect| i64::from(suspect.suggested)),
+        real(|suspect| suspect.score),
+        real(|suspect| probabilities(suspect).0),
+        real(|suspect| probabilities(suspect).1),
+    )
+}
 
 #[pymethods]
 impl PartJudge {
@@ -107,7 +121,7 @@ impl PartJudge {
         py: Python<'py>,
         given: PyReadonlyArray1<'py, Label>,
         probs: Probs<'py>,
-    ) -> PyResult<Columns<'py>> {
+    ) -> PyResult<SuspectColumns<'py>> {
         let (given, rows) = (labels(&given)?, probs.rows()?);
         macro_rules! part {
             ($values:expr, $classes:expr) => {{
@@ -125,16 +139,7 @@ impl PartJudge {
             Some(all) => all.merge(counts),
             none => *none = Some(counts),
         }
-        let whole = |of: fn(&Suspect) -> i64| PyArray1::from_iter(py, suspects.iter().map(of));
-        let real = |of: fn(&Suspect) -> f64| PyArray1::from_iter(py, suspects.iter().map(of));
-        Ok((
-            whole(|suspect| suspect.index as i64),
-            whole(|suspect| i64::from(suspect.given)),
-            whole(|suspect| i64::from(suspect.suggested)),
-            real(|suspect| suspect.score),
-            real(|suspect| probabilities(suspect).0),
-            real(|suspect| probabilities(suspect).1),
-        ))
+        Ok(suspect_columns(py, &suspects))
     }
 
     /// The counts over all batches so far, as bytes; nothing without a batch.

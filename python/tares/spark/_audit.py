@@ -71,12 +71,8 @@ def audit(
     ValueError
         Columns that are not there or of the wrong type; rows that are no probabilities. The message names the id of the row.
     """
-    if missing not in ("error", "skip"):
-        raise ValueError(f"missing must be 'error' or 'skip', got {missing!r}")
-    if str(score) == "class-adjusted":
-        raise ValueError("score must be posterior, self-confidence, normalised-margin or entropy-adjusted on a cluster, got class-adjusted")
+    skip = check(score, missing)
     rows, lists, columns = _select(df, label, probs, id)
-    skip = missing == "skip"
     counted = _count_labels(rows, label, skip)
     width = len(columns) if columns else _array_length(rows, str(probs))
     known = _classes([value for value, _ in counted], columns, width, classes)
@@ -86,7 +82,49 @@ def audit(
         counts[place[value]] += count
     layout = Layout(known, lists, score, skip)
     model = _fit(rows, layout, counts, seed, rows.schema[LABEL].dataType)
-    return _judge(rows, layout, model, df.schema[id].dataType, label, id)
+    return _judge(rows, layout, model, df.schema[id].dataType)
+
+
+def check(score: str, missing: str) -> bool:
+    """Whether rows that lack something are left out.
+
+    Raises
+    ------
+    ValueError
+        Another word, or a score that needs all rows.
+    """
+    if missing not in ("error", "skip"):
+        raise ValueError(f"missing must be 'error' or 'skip', got {missing!r}")
+    if str(score) == "class-adjusted":
+        raise ValueError("score must be posterior, self-confidence, normalised-margin or entropy-adjusted on a cluster, got class-adjusted")
+    return missing == "skip"
+
+
+def problems(found: list[Any]) -> list[Any]:
+    """The rows that came from the executors, or an error with the first problem among them."""
+    said = sorted(row["problem"] for row in found if row["problem"] is not None)
+    if said:
+        raise ValueError(said[0])
+    return found
+
+
+def suspects_schema(id_kind: str, label_kind: str) -> str:
+    """The columns of suspects, and the two that only the last row of a part has."""
+    labels = f"given {label_kind}, suggested {label_kind}"
+    return f"id {id_kind}, {labels}, score double, p_given double, p_suggested double, counts binary, problem string"
+
+
+def keep(judged: DataFrame, model: bytes, classes: list[Any]) -> SparkAudit:
+    """Judges all rows, once, and keeps the suspects on the executors."""
+    judged = judged.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        found = problems(judged.filter("counts IS NOT NULL OR problem IS NOT NULL").select("counts", "problem").collect())
+        totals = _tares.PartTotals(model, [bytes(row["counts"]) for row in found])
+    except BaseException:
+        judged.unpersist()
+        raise
+    suspects = judged.filter("counts IS NULL AND problem IS NULL").drop("counts", "problem")
+    return SparkAudit(suspects, totals, classes, judged)
 
 
 def _select(df: DataFrame, label: str, probs: str | Sequence[str], id: str) -> tuple[DataFrame, bool, list[str]]:
@@ -198,13 +236,10 @@ def _fit(rows: DataFrame, layout: Layout, counts: list[int], seed: int, label_ty
         return _partitions.draw(batches, layout)
 
     found = drawn.select(ID, KEY, LABEL, *cells).mapInArrow(draw, "rows binary, problem string").collect()
-    problems = sorted(row["problem"] for row in found if row["problem"] is not None)
-    if problems:
-        raise ValueError(problems[0])
-    return _tares.fit_noise([bytes(row["rows"]) for row in found], counts)
+    return _tares.fit_noise([bytes(row["rows"]) for row in problems(found)], counts)
 
 
-def _judge(rows: DataFrame, layout: Layout, model: bytes, id_type: T.DataType, label: str, id: str) -> SparkAudit:
+def _judge(rows: DataFrame, layout: Layout, model: bytes, id_type: T.DataType) -> SparkAudit:
     session = rows.sparkSession
     text = isinstance(rows.schema[LABEL].dataType, T.StringType)
     label_type = pa.string() if text else pa.int64()
@@ -218,22 +253,10 @@ def _judge(rows: DataFrame, layout: Layout, model: bytes, id_type: T.DataType, l
     def judge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _partitions.judge(batches, layout, sent.value, label_type, row_id_type)
 
-    kind = "string" if text else "long"
-    id_kind = "string" if text_ids else "long"
-    schema = f"id {id_kind}, given {kind}, suggested {kind}, score double, p_given double, p_suggested double, counts binary, problem string"
-    judged = rows.mapInArrow(judge, schema).persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        found = judged.filter("counts IS NOT NULL OR problem IS NOT NULL").select("counts", "problem").collect()
-        problems = sorted(row["problem"] for row in found if row["problem"] is not None)
-        if problems:
-            raise ValueError(problems[0])
-        totals = _tares.PartTotals(model, [bytes(row["counts"]) for row in found])
-    except BaseException:
-        judged.unpersist()
-        raise
-    suspects = judged.filter("counts IS NULL AND problem IS NULL").drop("counts", "problem")
-    suspects = suspects.withColumn("id", F.col("id").cast(id_type))
-    return SparkAudit(suspects, totals, layout.classes, judged)
+    schema = suspects_schema("string" if text_ids else "long", "string" if text else "long")
+    found = keep(rows.mapInArrow(judge, schema), model, layout.classes)
+    found.suspects = found.suspects.withColumn("id", F.col("id").cast(id_type))
+    return found
 
 
 class SparkAudit:

@@ -4,7 +4,7 @@ use super::math32::{larger, smaller};
 use super::probabilities::Number;
 
 /// Numbers that are added up side by side.
-const LANES: usize = 16;
+pub(crate) const LANES: usize = 16;
 
 type Lanes = [f32; LANES];
 
@@ -43,7 +43,7 @@ impl RowSummary {
 
 /// Joins the upper half of the lanes to the lower half until one is left: always in the same order.
 #[inline(always)]
-fn across(mut values: Lanes, join: impl Fn(f32, f32) -> f32) -> f32 {
+pub(crate) fn across(mut values: Lanes, join: impl Fn(f32, f32) -> f32) -> f32 {
     let mut width = LANES / 2;
     while width > 0 {
         for lane in 0..width {

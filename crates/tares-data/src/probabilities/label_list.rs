@@ -44,6 +44,44 @@ impl LabelList {
         }
     }
 
+    /// Labels by name: numbers if all of them are.
+    pub(super) fn of_names((codes, levels): (Vec<u32>, Vec<String>)) -> Self {
+        let numbers: Option<Vec<Label>> = levels.iter().map(|level| level.parse().ok()).collect();
+        // `007` is a name: the class 7 is called otherwise.
+        let numbers =
+            numbers.filter(|numbers| numbers.iter().zip(&levels).all(|(number, level)| number.to_string() == *level));
+        let code = |code: u32, numbers: &[Label]| numbers.get(code as usize).copied().unwrap_or(NO_LABEL);
+        match numbers {
+            Some(numbers) => Self::Numbers(codes.iter().map(|&at| code(at, &numbers)).collect()),
+            None => Self::Names { codes, levels },
+        }
+    }
+
+    /// The different names, and the rows of each.
+    pub(super) fn counts(&self) -> Vec<(String, usize)> {
+        let (codes, levels) = self.clone().into_names();
+        let mut counts = vec![0usize; levels.len()];
+        codes.iter().for_each(|&code| counts.get_mut(code as usize).into_iter().for_each(|count| *count += 1));
+        levels.into_iter().zip(counts).collect()
+    }
+
+    /// The class of every row, where it is known which class each name means.
+    ///
+    /// # Errors
+    /// A name that is not known, with its row.
+    pub(super) fn placed(self, places: &HashMap<String, Label>) -> Result<Vec<Label>, (usize, String)> {
+        let (codes, levels) = self.into_names();
+        let known: Vec<Option<Label>> = levels.iter().map(|name| places.get(name).copied()).collect();
+        let label = |(row, code): (usize, u32)| match code {
+            NO_LABEL => Ok(NO_LABEL),
+            code => known[code as usize].ok_or_else(|| {
+                let name = &levels[code as usize];
+                (row, format!("label '{name}' was not there when the labels were counted"))
+            }),
+        };
+        codes.into_iter().enumerate().map(label).collect()
+    }
+
     /// Makes room for the labels of more rows, as far as there is memory: a list that grows is copied, and held twice.
     pub(super) fn reserve(&mut self, rows: usize) {
         // What a file claims may be absurd.
@@ -80,9 +118,14 @@ impl LabelList {
             Self::Names { codes, levels } => (codes, levels),
             Self::Numbers(labels) => {
                 let different = different(&labels);
+                let names = different.iter().map(Label::to_string).collect();
+                // Numbers that count from 0 are their own codes.
+                if different.iter().zip(0..).all(|(&label, code)| label == code) {
+                    return (labels, names);
+                }
                 let code: HashMap<Label, u32> = different.iter().copied().zip(0..).collect();
                 let codes = labels.iter().map(|label| code.get(label).copied().unwrap_or(NO_LABEL)).collect();
-                (codes, different.iter().map(Label::to_string).collect())
+                (codes, names)
             }
         }
     }

@@ -31,7 +31,7 @@ pub use named_rows::NamedRows;
 pub use read_labels::{read_labels, read_truth};
 pub use source::ProbabilitySource;
 pub use table_ids::TableIds;
-pub use tables::{ClassTables, ProbabilityTables, TableOptions, holds_probabilities};
+pub use tables::{ClassTables, ProbabilityTables, TableLayout, TableOptions, holds_probabilities};
 
 use crate::error::{DataError, Place, Result};
 use crate::format::csv::{self, CsvOptions};

@@ -155,7 +155,7 @@ fn group_labels(file: &ParquetFile, group: usize, leaf: &Leaf, missing: MissingR
     })?;
     match lacking.filter(|_| missing == MissingRows::Refuse) {
         Some(row) => Err(no_label(row)),
-        None => Ok(as_numbers(dictionary.into_parts())),
+        None => Ok(LabelList::of_names(dictionary.into_parts())),
     }
 }
 
@@ -172,7 +172,7 @@ fn names_in(
             None => dictionary.push_missing(),
         }
     }
-    Ok(as_numbers(dictionary.into_parts()))
+    Ok(LabelList::of_names(dictionary.into_parts()))
 }
 
 /// Labels by name; numbers if all of them are.
@@ -184,20 +184,7 @@ fn names_of<'a>(path: &Path, cells: impl Iterator<Item = &'a str>) -> Result<Lab
             cell => dictionary.push(cell),
         }
     }
-    Ok(as_numbers(dictionary.into_parts()))
-}
-
-/// Numbers if all names are.
-fn as_numbers((codes, levels): (Vec<u32>, Vec<String>)) -> LabelList {
-    let numbers: Option<Vec<Label>> = levels.iter().map(|level| level.parse().ok()).collect();
-    // `007` is a name: the class 7 is called otherwise.
-    let numbers =
-        numbers.filter(|numbers| numbers.iter().zip(&levels).all(|(number, level)| number.to_string() == *level));
-    let code = |code: u32, numbers: &[Label]| numbers.get(code as usize).copied().unwrap_or(NO_LABEL);
-    match numbers {
-        Some(numbers) => LabelList::Numbers(codes.iter().map(|&at| code(at, &numbers)).collect()),
-        None => LabelList::Names { codes, levels },
-    }
+    Ok(LabelList::of_names(dictionary.into_parts()))
 }
 
 fn no_column(path: &Path, what: &str, names: &[String]) -> DataError {

@@ -85,6 +85,11 @@ impl TableIds {
         Self { columns, parts, seed }
     }
 
+    /// Whether all ids are stored as whole numbers of at most 64 bits with a sign.
+    pub fn are_whole(&self) -> bool {
+        self.columns.iter().all(|column| matches!(column, IdColumn::Parquet(_, leaf) if leaf.is_long()))
+    }
+
     /// The ids of some rows, ascending, or of all.
     ///
     /// # Errors

@@ -7,7 +7,9 @@ use super::{Agreed, ClassColumns, FileKind, FileRows, LabelList, ProbabilityFile
 use crate::error::{DataError, Place, Result};
 use crate::format::parquet::ParquetFile;
 use crate::table::columns::LABEL_NAMES;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use tares_core::Label;
 use tares_core::estimate::{MissingRows, Probabilities};
 
 /// Opened tables of probabilities that have the same columns.
@@ -56,13 +58,7 @@ impl ProbabilityTables {
     pub fn open(paths: &[PathBuf], options: TableOptions<'_>) -> Result<Self> {
         let (mut sources, mut labels, mut ids) = (Vec::new(), LabelList::Numbers(Vec::new()), Vec::new());
         let usual = [&GIVEN_NAMES[..], &LABEL_NAMES].concat();
-        let known_rows = |path: &PathBuf| -> Result<Option<usize>> {
-            match FileKind::of(path)? {
-                FileKind::Parquet => Ok(Some(ParquetFile::open(path)?.rows())),
-                _ => Ok(None),
-            }
-        };
-        let known_rows: Vec<Option<usize>> = paths.iter().map(known_rows).collect::<Result<_>>()?;
+        let known_rows: Vec<Option<usize>> = paths.iter().map(|path| rows_of_parquet(path)).collect::<Result<_>>()?;
         labels.reserve(known_rows.iter().flatten().fold(0, |sum, &rows| sum.saturating_add(rows)));
         for (path, rows) in paths.iter().zip(known_rows) {
             // A partition without rows may lack what is told from rows.
@@ -125,20 +121,95 @@ impl ProbabilityTables {
     /// Labels that fit the columns in no way; columns that hold no numbers.
     pub fn with_classes(self) -> Result<ClassTables> {
         let Self { sources, labels, ids } = self;
-        let (first, names) = (sources[0].path().to_owned(), sources[0].names().map(<[String]>::to_vec));
-        let agreed = agree_classes(labels, &first, &sources[0])?;
-        let (mut files, mut columns, mut places, mut start) = (Vec::new(), None, Vec::new(), 0);
-        for source in sources {
-            let (path, rows) = (source.path().to_owned(), source.rows());
-            let (file, found) = source.with_classes(&agreed.classes, rows)?;
-            places.push((path, start));
-            start += rows;
-            files.push(file);
-            columns.get_or_insert(found);
+        let agreed = agree_classes(labels, sources[0].path(), &sources[0])?;
+        class_tables(sources, agreed, ids)
+    }
+}
+
+fn class_tables(sources: Vec<ProbabilitySource>, agreed: Agreed, ids: Option<TableIds>) -> Result<ClassTables> {
+    let names = sources[0].names().map(<[String]>::to_vec);
+    let (mut files, mut columns, mut places, mut start) = (Vec::new(), None, Vec::new(), 0);
+    for source in sources {
+        let (path, rows) = (source.path().to_owned(), source.rows());
+        let (file, found) = source.with_classes(&agreed.classes, rows)?;
+        places.push((path, start));
+        start += rows;
+        files.push(file);
+        columns.get_or_insert(found);
+    }
+    let columns = columns.unwrap_or_else(|| ClassColumns::in_order(agreed.classes.len()));
+    let file = ProbabilityFile::join(files, agreed.classes.len());
+    Ok(ClassTables { file, agreed, columns, names, ids, places })
+}
+
+/// What the tables of one data set share, found on one machine and sent to all that read a part of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableLayout {
+    /// Names of the classes, in the order of their numbers.
+    pub classes: Vec<String>,
+    /// Which class a label is.
+    pub places: HashMap<String, Label>,
+    /// What the columns of probabilities are called, if they have names.
+    pub columns: Option<Vec<String>>,
+}
+
+/// For parts of a data set, each read on its own.
+impl ProbabilityTables {
+    /// Opens one file; nothing if it has no rows.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_part(path: &Path, options: TableOptions<'_>) -> Result<Option<Self>> {
+        match rows_of_parquet(path)? {
+            Some(0) => Ok(None),
+            _ => Self::open(&[path.to_owned()], options).map(Some),
         }
-        let columns = columns.unwrap_or_else(|| ClassColumns::in_order(agreed.classes.len()));
-        let file = ProbabilityFile::join(files, agreed.classes.len());
-        Ok(ClassTables { file, agreed, columns, names, ids, places })
+    }
+
+    /// Names of the rows, where a column of them was asked for.
+    pub fn ids(&self) -> Option<&TableIds> {
+        self.ids.as_ref()
+    }
+
+    /// The different labels, and the rows of each.
+    pub fn label_counts(&self) -> Vec<(String, usize)> {
+        self.labels.counts()
+    }
+
+    /// What these tables share with others whose labels are `names`.
+    ///
+    /// # Errors
+    /// Labels that fit the columns in no way.
+    pub fn layout(&self, names: Vec<String>) -> Result<TableLayout> {
+        let source = &self.sources[0];
+        let labels = LabelList::of_names(((0..names.len() as u32).collect(), names.clone()));
+        let Agreed { classes, given } = agree_classes(labels, source.path(), source)?;
+        let columns = source.names().map(<[String]>::to_vec);
+        Ok(TableLayout { classes, places: names.into_iter().zip(given).collect(), columns })
+    }
+
+    /// Brings labels and columns together as in the other parts.
+    ///
+    /// # Errors
+    /// Other columns than the layout's; labels that it does not know; columns that hold no numbers.
+    pub fn with_layout(self, layout: &TableLayout) -> Result<ClassTables> {
+        let Self { sources, labels, ids } = self;
+        let first = sources[0].path().to_owned();
+        for source in &sources {
+            let mut pair = [layout.columns.clone(), source.names().map(<[String]>::to_vec)];
+            pair.iter_mut().flatten().for_each(|names| names.sort());
+            if pair[0] != pair[1] {
+                let shown = |names: &Option<Vec<String>>| {
+                    names.as_ref().map_or("a column of lists".to_owned(), |names| names.join(", "))
+                };
+                let problem =
+                    format!("must have the columns of the other tables ({}), got {}", shown(&pair[0]), shown(&pair[1]));
+                return Err(DataError::format(source.path(), Place::File, problem));
+            }
+        }
+        let given = labels.placed(&layout.places);
+        let given = given.map_err(|(row, problem)| DataError::format(&first, Place::Row(row as u64), problem))?;
+        class_tables(sources, Agreed { classes: layout.classes.clone(), given }, ids)
     }
 }
 
@@ -182,6 +253,14 @@ pub fn holds_probabilities(path: &Path, options: TableOptions<'_>) -> bool {
         Ok(numbers > 0 && values.chunks_exact(classes.len()).all(is_part))
     };
     look().unwrap_or(false)
+}
+
+/// The rows of a Parquet file; of other files they are not known before they are read.
+fn rows_of_parquet(path: &Path) -> Result<Option<usize>> {
+    match FileKind::of(path)? {
+        FileKind::Parquet => Ok(Some(ParquetFile::open(path)?.rows())),
+        _ => Ok(None),
+    }
 }
 
 fn numbered(classes: usize) -> Vec<String> {

@@ -13,7 +13,7 @@ use super::sample::Informative;
 use crate::dataset::Label;
 use crate::estimate::math32::{larger, smaller};
 use crate::estimate::probabilities::Number;
-use crate::estimate::row::RowSummary;
+use crate::estimate::row::{LANES, RowSummary, across};
 use crate::widest::{Work, widest};
 
 /// The part of the model that judging needs.
@@ -60,8 +60,14 @@ impl<const L: usize> Lanes<L> {
 #[derive(Default)]
 pub(super) struct Entries {
     informative: Informative,
+    /// b of the informative classes, in the order of their names; or of all classes.
     likelihoods: Vec<f32>,
+    /// A column of T.
+    column: Vec<f32>,
 }
+
+/// A row is judged whole where more than one in this many classes is informative: then a list of them costs more than it saves.
+const WHOLE: usize = 8;
 
 impl Judge {
     /// A judge of rows of `classes` classes.
@@ -101,12 +107,12 @@ impl Judge {
             (joint[class as usize][0], joint.iter().fold(0.0, |sum, joint| sum + joint[0]))
         } else {
             let mut memory = Entries::default();
-            self.entries(row, label, RowSummary::of(row).max, &mut memory);
+            let whole = self.likelihoods(row, label, RowSummary::of(row).max, &mut memory);
             let column = self.columns.of(label as usize, self.classes);
-            let entries = memory.informative.names.iter().zip(&memory.likelihoods);
-            entries.fold((0.0, 0.0), |(own, total), (&name, b)| {
-                let joint = b * column.at(name);
-                (if name == class { joint } else { own }, total + joint)
+            let name = |at: usize| if whole { at as u32 } else { memory.informative.names[at] };
+            memory.likelihoods.iter().enumerate().fold((0.0, 0.0), |(own, total), (at, b)| {
+                let joint = b * column.at(name(at));
+                (if name(at) == class { joint } else { own }, total + joint)
             })
         };
         if total > 0.0 { f64::from(own / total) } else { 0.0 }
@@ -124,15 +130,13 @@ impl Judge {
 
     #[inline(always)]
     pub(super) fn entries<R: Number>(&self, row: &[R], label: Label, max: f32, memory: &mut Entries) -> Verdict {
-        let Entries { informative, likelihoods } = memory;
-        informative.find(row, label as usize, max);
-        let Informative { names, values, .. } = informative;
-        entry_log_ratios(values, self.classes);
-        self.likelihood.of_entries(names, values, likelihoods);
+        if self.likelihoods(row, label, max, memory) {
+            return self.whole_row(label, memory);
+        }
         let column = self.columns.of(label as usize, self.classes);
         let (mut own, mut total, mut own_likelihood) = (0.0, 0.0, 0.0);
         let (mut best, mut suggested) = (-1.0, u32::from(label == 0));
-        for (&class, &b) in names.iter().zip(&*likelihoods) {
+        for (&class, &b) in memory.informative.names.iter().zip(&memory.likelihoods) {
             let joint = b * column.at(class);
             total += joint;
             if class == label {
@@ -142,6 +146,61 @@ impl Judge {
             }
         }
         // The total underflows to 0 only if T says that this label is never given. Then it is wrong.
+        let right = if total > 0.0 { own / total } else { 0.0 };
+        Verdict { right: f64::from(right), suggested, contradicted: own_likelihood < 1.0 }
+    }
+
+    /// b of a row of many classes. Returns whether of all its classes, or of the informative ones alone.
+    #[inline(always)]
+    fn likelihoods<R: Number>(&self, row: &[R], label: Label, max: f32, memory: &mut Entries) -> bool {
+        let Entries { informative, likelihoods, .. } = memory;
+        let marked = informative.mark(row, label as usize, max);
+        if self.likelihood.is_power() && WHOLE * marked > self.classes {
+            likelihoods.clear();
+            likelihoods.extend(row.iter().map(|value| value.narrow()));
+            self.likelihood.of_whole_row(likelihoods, informative.marks(self.classes), marked);
+            return true;
+        }
+        informative.collect(row);
+        let Informative { names, values, .. } = informative;
+        entry_log_ratios(values, self.classes);
+        self.likelihood.of_entries(names, values, likelihoods);
+        false
+    }
+
+    /// As [`entries`](Self::entries), from b of all classes: sixteen sums and sixteen largest entries side by side.
+    #[inline(always)]
+    fn whole_row(&self, label: Label, memory: &mut Entries) -> Verdict {
+        let Entries { likelihoods, column, .. } = memory;
+        let stored = self.columns.of(label as usize, self.classes);
+        let column = stored.whole(column);
+        let own_likelihood = likelihoods[label as usize];
+        let own = own_likelihood * column[label as usize];
+        let (mut totals, mut bests, mut classes) = ([0.0; LANES], [-1.0; LANES], [u32::from(label == 0); LANES]);
+        let chunk = |first: usize,
+                     b: &[f32],
+                     t: &[f32],
+                     totals: &mut [f32; LANES],
+                     bests: &mut [f32; LANES],
+                     classes: &mut [u32; LANES]| {
+            for lane in 0..b.len() {
+                let (class, joint) = ((first + lane) as u32, b[lane] * t[lane]);
+                totals[lane] += joint;
+                let better = joint > bests[lane] && class != label;
+                bests[lane] = if better { joint } else { bests[lane] };
+                classes[lane] = if better { class } else { classes[lane] };
+            }
+        };
+        let ((bs, rest), (ts, rest_ts)) = (likelihoods.as_chunks::<LANES>(), column.as_chunks::<LANES>());
+        for (first, (b, t)) in (0..).step_by(LANES).zip(bs.iter().zip(ts)) {
+            chunk(first, b, t, &mut totals, &mut bests, &mut classes);
+        }
+        chunk(bs.len() * LANES, rest, rest_ts, &mut totals, &mut bests, &mut classes);
+        let total = across(totals, |a, b| a + b);
+        // The first of equal classes, as in `entries`.
+        let better = |a: &(f32, u32), b: &(f32, u32)| a.0 > b.0 || (a.0 == b.0 && a.1 < b.1);
+        let best = bests.into_iter().zip(classes).reduce(|a, b| if better(&b, &a) { b } else { a });
+        let suggested = best.map_or(u32::from(label == 0), |best| best.1);
         let right = if total > 0.0 { own / total } else { 0.0 };
         Verdict { right: f64::from(right), suggested, contradicted: own_likelihood < 1.0 }
     }
@@ -264,6 +323,45 @@ pub(super) mod tests {
             given.push(if draws.chance(0.2) { draws.below(classes) } else { truth } as Label);
         }
         (probs, given)
+    }
+
+    /// Both forms of judging a row of many classes: a list of the informative ones, and all of them.
+    #[test]
+    fn a_row_judged_whole_is_judged_as_by_its_informative_classes() {
+        use crate::estimate::posterior::noise_model::NoiseModel;
+        for classes in [300, 1000, 2100] {
+            let (probs, given) = case(300, classes);
+            let noise = NoiseModel::symmetric(classes, 0.2);
+            let judge = Judge::new(noise.columns(), classes, ClassLikelihood::new(&[], 0.0, 2.0, classes));
+            let mut whole = 0;
+            for (row, &label) in probs.chunks_exact(classes).zip(&given) {
+                let got = judge.row(row, label);
+                let mut memory = Entries::default();
+                whole += usize::from(judge.likelihoods(row, label, RowSummary::of(row).max, &mut memory));
+                let Entries { informative, likelihoods, .. } = &mut memory;
+                informative.find(row, label as usize, RowSummary::of(row).max);
+                let Informative { names, values, .. } = informative;
+                entry_log_ratios(values, classes);
+                judge.likelihood.of_entries(names, values, likelihoods);
+                let column = judge.columns.of(label as usize, classes);
+                let joint = |at: usize| f64::from(likelihoods[at] * column.at(names[at]));
+                let total: f64 = (0..names.len()).map(joint).sum();
+                let own = names.iter().position(|&name| name == label).unwrap();
+                assert!(
+                    (got.right - joint(own) / total).abs() < 1e-5,
+                    "{classes}: {} {}",
+                    got.right,
+                    joint(own) / total
+                );
+                let others = (0..names.len()).filter(|&at| at != own);
+                let best = others.clone().map(joint).fold(0.0, f64::max);
+                let suggested = names.iter().position(|&name| name == got.suggested).unwrap();
+                assert!(joint(suggested) >= best * (1.0 - 1e-5), "{classes}");
+                assert_eq!(got.contradicted, likelihoods[own] < 1.0);
+                assert!((judge.probability(row, label, label) - got.right).abs() < 1e-5);
+            }
+            assert!(whole > 100, "{classes}: {whole} rows were judged whole");
+        }
     }
 
     /// The formulas of `posterior` and `likelihood.rs`, in 64 bits and without lanes.

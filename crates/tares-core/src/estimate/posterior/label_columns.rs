@@ -42,6 +42,20 @@ impl LabelColumns {
 }
 
 impl LabelColumn<'_> {
+    /// All entries, written to `room` unless they lie side by side anyway.
+    #[inline(always)]
+    pub(crate) fn whole<'a>(&'a self, room: &'a mut Vec<f32>) -> &'a [f32] {
+        match self {
+            Self::Dense(column) => column,
+            Self::Sparse { stored, unseen } => {
+                room.clear();
+                room.extend_from_slice(unseen);
+                stored.iter().for_each(|&(class, entry)| room[class as usize] = entry);
+                room
+            }
+        }
+    }
+
     /// The entry of a true class.
     #[inline(always)]
     pub(crate) fn at(&self, class: u32) -> f32 {
@@ -70,6 +84,7 @@ mod tests {
         for label in 0..40 {
             let (dense, sparse) = (dense.of(label, 40), sparse.of(label, 40));
             assert!((0..40).all(|class| dense.at(class) == sparse.at(class)), "{label}");
+            assert_eq!(dense.whole(&mut Vec::new()), sparse.whole(&mut Vec::new()), "{label}");
         }
     }
 }

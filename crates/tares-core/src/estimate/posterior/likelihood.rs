@@ -13,6 +13,7 @@
 //! the largest count only through their mean. Logarithms are to base 2, numbers have 32 bits.
 
 use crate::estimate::math32::{exp2, larger, log2};
+use crate::estimate::row::{LANES, across};
 
 /// ε: keeps classes that the classifier excludes possible.
 pub(crate) const FLOOR: f64 = 1e-4;
@@ -111,6 +112,48 @@ impl ClassLikelihood {
             false => 0.0,
         }
     }
+
+    /// Whether λ = 0: b is a power of the probability.
+    #[inline(always)]
+    pub(crate) fn is_power(&self) -> bool {
+        self.weights.is_empty()
+    }
+
+    /// b of a whole row of many classes, in place of its probabilities, where most classes are informative (`marks`, `marked` of them) and
+    /// λ = 0: what [`entry_log_ratios`] and [`of_entries`](Self::of_entries) say of the informative classes, 0 for the others. Sums
+    /// and maxima have sixteen lanes, so that no addition waits for the one before.
+    #[inline(always)]
+    pub(crate) fn of_whole_row(&self, row: &mut [f32], marks: &[u8], marked: usize) {
+        let (floor, sharpness) = (FLOOR as f32, self.sharpness as f32);
+        let mut sums = [0.0; LANES];
+        each_lane(row, marks, |lane, p, mark| sums[lane] += if mark > 0 { *p } else { 0.0 });
+        let others = (row.len() - marked) as f32;
+        let mean = larger(1.0 - across(sums, |a, b| a + b), 0.0) / larger(others, 1.0);
+        let base = log2(if others > 0.0 { mean + floor } else { floor });
+        let mut maxima = [f32::MIN; LANES];
+        each_lane(row, marks, |lane, p, mark| {
+            let log = sharpness * (log2(larger(*p + floor, 1e-30)) - base);
+            *p = if mark > 0 { log } else { f32::MIN };
+            maxima[lane] = larger(maxima[lane], *p);
+        });
+        let most = across(maxima, larger);
+        each_lane(row, marks, |_, p, mark| {
+            let b = exp2(*p - most);
+            *p = if mark > 0 { b } else { 0.0 };
+        });
+    }
+}
+
+/// Calls `each` with the lane, the number and the mark of every entry, sixteen at a time.
+#[inline(always)]
+fn each_lane(row: &mut [f32], marks: &[u8], mut each: impl FnMut(usize, &mut f32, u8)) {
+    let ((rows, rest), (marks, rest_marks)) = (row.as_chunks_mut::<LANES>(), marks.as_chunks::<LANES>());
+    for (row, marks) in rows.iter_mut().zip(marks) {
+        for lane in 0..LANES {
+            each(lane, &mut row[lane], marks[lane]);
+        }
+    }
+    rest.iter_mut().zip(rest_marks).enumerate().for_each(|(lane, (p, &mark))| each(lane, p, mark));
 }
 
 /// offset + Σ weight · log ratio, for some classes at once.

@@ -1,12 +1,14 @@
 //! [`DrawnRows`]: rows that were drawn from a part of the data, on whatever machine, until all parts are together.
 
+use super::draw::{Draw, by_id};
 use super::{Informative, MOST_ENTRIES, Rows, Sample};
 use crate::dataset::Label;
 use crate::envelope::{Opened, Sealed};
 use crate::error::{Result, same_length};
-use crate::estimate::Posterior;
-use crate::estimate::check::{Overview, Tally};
-use crate::estimate::probabilities::Number;
+use crate::estimate::check::{Overview, Tally, check_sizes};
+use crate::estimate::pass::pick;
+use crate::estimate::probabilities::{Number, Probabilities};
+use crate::estimate::{MissingRows, Posterior, RowIds};
 use std::cmp::Ordering;
 
 const KIND: &[u8; 4] = b"rows";
@@ -51,6 +53,45 @@ impl DrawnRows {
     pub fn new(classes: usize) -> Self {
         let (rows, looks, memory) = (Rows::default(), Vec::new(), Informative::default());
         Self { classes, rows, looks, tally: Tally::new(classes), memory }
+    }
+
+    /// The rows of a part of the data that are drawn by their ids.
+    ///
+    /// # Errors
+    /// Another number of labels than rows; ids or rows that cannot be read.
+    pub fn of_part<P: Probabilities>(
+        probs: &P,
+        given: &[Label],
+        ids: &dyn RowIds,
+        draw: &Draw,
+        missing: MissingRows,
+    ) -> Result<Self> {
+        check_sizes(probs, given)?;
+        Self::read(probs, given, &by_id(draw, given, ids)?, missing)
+    }
+
+    /// The `wanted` rows: (index, key), ascending by index.
+    pub(super) fn read<P: Probabilities + ?Sized>(
+        probs: &P,
+        given: &[Label],
+        wanted: &[(usize, u64)],
+        missing: MissingRows,
+    ) -> Result<Self> {
+        let places: Vec<usize> = wanted.iter().map(|&(index, _)| index).collect();
+        let mut drawn = Self::new(probs.classes());
+        pick(
+            probs,
+            &places,
+            || Self::new(probs.classes()),
+            |rows, place, row| {
+                let (index, key) = wanted[place];
+                if !missing.skips(row) {
+                    rows.add_at(index, key, given[index], row);
+                }
+            },
+            |rows| drawn.merge(rows),
+        )?;
+        Ok(drawn)
     }
 
     /// Adds a row with its [key](crate::row_key()). A row that cannot be used is remembered for the error message.

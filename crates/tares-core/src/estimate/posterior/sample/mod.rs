@@ -9,7 +9,6 @@ pub use drawn_rows::DrawnRows;
 use crate::dataset::Label;
 use crate::error::Result;
 use crate::estimate::check::{Overview, check_sizes};
-use crate::estimate::pass::pick;
 use crate::estimate::probabilities::{Number, Probabilities};
 use crate::estimate::{MissingRows, RowIds};
 use draw::{by_id, by_position};
@@ -113,14 +112,34 @@ impl Informative {
     /// Finds them; `max` is the largest entry.
     #[inline(always)]
     pub(crate) fn find<R: Number>(&mut self, row: &[R], label: usize, max: f32) {
+        self.mark(row, label, max);
+        self.collect(row);
+    }
+
+    /// Marks them and returns how many there are.
+    #[inline(always)]
+    pub(crate) fn mark<R: Number>(&mut self, row: &[R], label: usize, max: f32) -> usize {
         let least = max * NEGLIGIBLE as f32;
-        self.names.clear();
-        self.values.clear();
         self.marks.resize(row.len().next_multiple_of(8), 0);
         for (mark, value) in self.marks.iter_mut().zip(row) {
             *mark = u8::from(value.narrow() >= least);
         }
         self.marks[label] = 1;
+        let eights = self.marks.as_chunks::<8>().0.iter();
+        eights.map(|marks| u64::from_le_bytes(*marks).count_ones() as usize).sum()
+    }
+
+    /// 1 for informative classes, 0 for others: K of them.
+    #[inline(always)]
+    pub(crate) fn marks(&self, classes: usize) -> &[u8] {
+        &self.marks[..classes]
+    }
+
+    /// Lists the marked ones.
+    #[inline(always)]
+    pub(crate) fn collect<R: Number>(&mut self, row: &[R]) {
+        self.names.clear();
+        self.values.clear();
         // Most marks are 0, so eight are tested at a time.
         for (first, marks) in (0..).step_by(8).zip(self.marks.as_chunks::<8>().0) {
             let mut marks = u64::from_le_bytes(*marks);
@@ -165,20 +184,7 @@ impl Sample {
             None => by_position(&draw, given),
             Some(ids) => by_id(&draw, given, ids)?,
         };
-        let places: Vec<usize> = wanted.iter().map(|&(index, _)| index).collect();
-        let mut drawn = DrawnRows::new(classes);
-        pick(
-            probs,
-            &places,
-            || DrawnRows::new(classes),
-            |rows, place, row| {
-                let (index, key) = wanted[place];
-                if !missing.skips(row) {
-                    rows.add_at(index, key, given[index], row);
-                }
-            },
-            |rows| drawn.merge(rows),
-        )?;
+        let drawn = DrawnRows::read(probs, given, &wanted, missing)?;
         if !drawn.is_fine() {
             // The error message is about all rows, not only about the drawn ones.
             let overview = Overview::of(probs, given)?;

@@ -1,0 +1,157 @@
+"""`tares.spark.audit_files`: the executors read the tables themselves, with the program's own readers."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from tares import _tares
+from tares.spark._audit import Score, SparkAudit, check, keep, problems, suspects_schema
+from tares.spark._partitions import judged_schema, last_row
+
+Layout = tuple[list[str], dict[str, int], "list[str] | None"]
+Open = Callable[[str], _tares.TablePart]
+
+
+def audit_files(
+    spark: SparkSession,
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    label: str | None = None,
+    id: str = "id",
+    *,
+    score: Score = "posterior",
+    missing: Literal["error", "skip"] = "error",
+    seed: int = 0,
+) -> SparkAudit:
+    """Find the labels of Parquet files that are wrong; every executor reads its files itself.
+
+    The same answer as :func:`tares.spark.audit`, in a fraction of the time: rows go neither through the JVM nor through Python. Use it
+    for files as they are, and ``audit`` for what a query makes of them. The driver and the executors must see the files under the
+    same names (a shared file system). A file is a task.
+
+    Parameters
+    ----------
+    spark
+        The session.
+    paths
+        Files, folders or patterns such as ``lake/*.parquet``. Besides labels and ids they hold a column of numbers per class, or a
+        column of lists: what ``tares audit`` reads.
+    label
+        The column of given labels. Without it, one with a usual name (``label``, ``given``, ``y``).
+    id
+        The column that names the rows: text or whole numbers, a different one for every row.
+    score, missing, seed
+        As in :func:`tares.spark.audit`.
+
+    Returns
+    -------
+    SparkAudit
+        The suspects as a table of the cluster, and how many labels are wrong. Labels are numbers if all of them are, else text.
+
+    Raises
+    ------
+    ValueError
+        Files that cannot be read or have other columns than the first; rows that are no probabilities. The message names file and row.
+    """
+    skip = check(score, missing)
+    named = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    files = [os.path.abspath(path) for path in _tares.find_tables([os.fspath(path) for path in named])]
+    opened: Open = partial(_open, label=label, id=id, seed=seed, skip=skip)
+
+    counted = _each(spark, files, partial(_count, opened=opened), "file long, names array<string>, counts array<long>, problem string")
+    with_rows = sorted(row["file"] for row in counted if row["names"])
+    if not with_rows:
+        raise ValueError("given labels must not be empty")
+    rows: Counter[str] = Counter()
+    for row in counted:
+        rows.update(dict(zip(row["names"], row["counts"])))
+    layout, whole_ids = opened(files[with_rows[0]]).layout(sorted(rows))
+    counts = [0] * len(layout[0])
+    for name, count in rows.items():
+        counts[layout[1][name]] += count
+
+    drawn = _each(spark, files, partial(_draw, opened=opened, layout=layout, counts=counts), "rows binary, problem string")
+    model = _tares.fit_noise([bytes(row["rows"]) for row in drawn if row["rows"] is not None], counts)
+
+    # A class is called as its rows' labels are; one that no row has, as its column is.
+    called = {place: name for name, place in layout[1].items()}
+    classes: list[Any] = [called.get(place, name) for place, name in enumerate(layout[0])]
+    numbers = all(name.isdecimal() and str(int(name)) == name for name in rows)
+    if numbers:
+        # Labels that count the columns, or are called like them.
+        classes = [int(name) if name.isdecimal() else place for place, name in enumerate(classes)]
+    schema = judged_schema(pa.int64() if numbers else pa.string(), pa.int64() if whole_ids else pa.string())
+    judge = partial(_judge, opened=opened, layout=layout, classes=classes, model=model, score=str(score), schema=schema)
+    judged = _tasks(spark, files, judge, suspects_schema("long" if whole_ids else "string", "long" if numbers else "string"))
+    return keep(judged, model, classes)
+
+
+def _open(path: str, *, label: str | None, id: str, seed: int, skip: bool) -> _tares.TablePart:
+    return _tares.TablePart(path, label, id, seed, skip)
+
+
+def _tasks(spark: SparkSession, files: list[str], work: Callable[[int, str], Iterator[pa.RecordBatch]], schema: str) -> DataFrame:
+    """What `work` makes of every file, a file per task."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from work(number, files[number])
+
+    return spark.range(0, len(files), 1, len(files)).mapInArrow(run, schema)
+
+
+def _each(spark: SparkSession, files: list[str], work: Callable[[int, str], Iterator[pa.RecordBatch]], schema: str) -> list[Any]:
+    """The small answers about every file, or the first problem."""
+    return problems(_tasks(spark, files, work, schema).collect())
+
+
+COUNTED = pa.schema([("file", pa.int64()), ("names", pa.list_(pa.string())), ("counts", pa.list_(pa.int64())), ("problem", pa.string())])
+DRAWN = pa.schema([("rows", pa.binary()), ("problem", pa.string())])
+
+
+def _one(schema: pa.Schema, **cells: Any) -> pa.RecordBatch:
+    return pa.record_batch([pa.array([cells.get(field.name)], field.type) for field in schema], schema=schema)
+
+
+def _count(number: int, path: str, opened: Open) -> Iterator[pa.RecordBatch]:
+    try:
+        found = opened(path).label_counts()
+    except ValueError as error:
+        yield _one(COUNTED, file=number, problem=str(error))
+        return
+    yield _one(COUNTED, file=number, names=[name for name, _ in found], counts=[count for _, count in found])
+
+
+def _draw(number: int, path: str, opened: Open, layout: Layout, counts: list[int]) -> Iterator[pa.RecordBatch]:
+    try:
+        yield _one(DRAWN, rows=opened(path).drawn(layout, counts))
+    except ValueError as error:
+        yield _one(DRAWN, problem=str(error))
+
+
+def _judge(
+    number: int, path: str, opened: Open, layout: Layout, classes: list[Any], model: bytes, score: str, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    try:
+        found = opened(path).judge(layout, model, score)
+    except ValueError as error:
+        yield last_row(schema, problem=str(error))
+        return
+    if found is None:
+        return
+    (_, given, suggested, scores, p_given, p_suggested), (text, ends), counts = found
+    names = pa.array(classes, type=schema.field("given").type)
+    offsets = pa.array([0, *ends], type=pa.int32())
+    ids = pa.StringArray.from_buffers(len(ends), offsets.buffers()[1], pa.py_buffer(text))
+    columns = [ids.cast(schema.field("id").type), names.take(pa.array(given)), names.take(pa.array(suggested))]
+    columns += [pa.array(scores), pa.array(p_given), pa.array(p_suggested)]
+    empty = len(ends)
+    yield pa.record_batch([*columns, pa.nulls(empty, pa.binary()), pa.nulls(empty, pa.string())], schema=schema)
+    yield last_row(schema, counts=counts)
