@@ -120,7 +120,7 @@ def main() -> None:
         for turn in range(options.rounds):
             order = list(kinds.items())[:: 1 if turn % 2 else -1]
             rounds.append({name: timed(call, labels, probs) for name, call in order})
-        used = {name: [int(subprocess.check_output([sys.executable, __file__, "--memory", name, size])) for _ in range(3)] for name in kinds}
+        used = {name: [int(subprocess.check_output([sys.executable, __file__, "--memory", name, size]).split()[-1]) for _ in range(3)] for name in kinds}
         extra = {name: statistics.median(values) for name, values in used.items()}
         for name in ("tares.audit", "tares.compat"):
             wall = statistics.median(found["cleanlab"][0] / found[name][0] for found in rounds)

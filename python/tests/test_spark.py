@@ -135,6 +135,55 @@ def test_a_seed_draws_other_rows(spark: SparkSession, table: Path, expected: Fou
     assert rate != expected[1] and abs(rate - expected[1]) < 0.01
 
 
+def test_files_that_executors_read_give_the_same(spark: SparkSession, table: Path, expected: Found) -> None:
+    assert outcome(tares.spark.audit_files(spark, table)) == expected
+    files = sorted(table.glob("*.parquet"), reverse=True)
+    assert outcome(tares.spark.audit_files(spark, [str(file) for file in files], label="label", id="id")) == expected
+    assert outcome(tares.spark.audit_files(spark, f"{table}/part-*.parquet")) == expected
+
+
+def test_files_with_numbers_and_lists_keep_their_types(spark: SparkSession, table: Path, expected: Found, tmp_path: Path) -> None:
+    whole = pq.read_table(table)
+    numbers = [NAMES.index(name) for name in whole["label"].to_pylist()]
+    probs = list(np.stack([whole[f"p_{name}"].to_numpy() for name in NAMES], 1))
+    lists = pa.table({"id": whole["id"], "label": numbers, "probs": probs})
+    pq.write_table(lists.slice(0, 20_000), tmp_path / "a.parquet")
+    pq.write_table(lists.slice(20_000), tmp_path / "b.parquet")
+    pq.write_table(lists.slice(0, 0), tmp_path / "empty.parquet")
+    suspects, rate, interval, transition = outcome(tares.spark.audit_files(spark, tmp_path))
+    assert (rate, interval, transition) == expected[1:]
+    assert [(row[0], NAMES[row[1]], NAMES[row[2]], *row[3:]) for row in suspects] == expected[0]
+    pq.write_table(lists.set_column(0, "id", pa.array(range(ROWS))), tmp_path / "a.parquet")
+    (tmp_path / "b.parquet").unlink()
+    found = tares.spark.audit_files(spark, tmp_path, id="id")
+    assert dict(found.suspects.dtypes) | {"id": "bigint", "given": "bigint"} == dict(found.suspects.dtypes)
+    assert found.rows == ROWS
+
+
+def test_files_that_cannot_be_used_are_named(spark: SparkSession, table: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="nowhere"):
+        tares.spark.audit_files(spark, tmp_path / "nowhere")
+    shutil.copy(table / "part-0.parquet", tmp_path / "a.parquet")
+    bad = pq.read_table(table / "part-2.parquet")
+    cells = bad["p_ant"].to_numpy().copy()
+    cells[7] = np.nan
+    place = bad.column_names.index("p_ant")
+    pq.write_table(bad.set_column(place, "p_ant", pa.array(cells, from_pandas=False)), tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match=r"b\.parquet: .*must be a finite number, got NaN at row 7"):
+        tares.spark.audit_files(spark, tmp_path)
+    assert tares.spark.audit_files(spark, tmp_path, missing="skip").missing_rows == 1
+    pq.write_table(bad.drop_columns(["p_fox"]), tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match=r"b\.parquet: must have the columns of the other tables"):
+        tares.spark.audit_files(spark, tmp_path)
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 nothing of the kind")
+    with pytest.raises(ValueError, match=r"b\.parquet"):
+        tares.spark.audit_files(spark, tmp_path)
+    with pytest.raises(ValueError, match="no column 'name'"):
+        tares.spark.audit_files(spark, table, id="name")
+    with pytest.raises(ValueError, match="missing must be 'error' or 'skip', got 'no'"):
+        tares.spark.audit_files(spark, table, missing="no")  # type: ignore[arg-type]
+
+
 def slowly(frame: DataFrame) -> DataFrame:
     """The same rows, but every partition takes a while."""
 

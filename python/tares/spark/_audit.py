@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, Literal
@@ -109,13 +109,12 @@ def problems(found: list[Any]) -> list[Any]:
 
 
 def suspects_schema(id_kind: str, label_kind: str) -> str:
-    """The columns of suspects, and the two that only the last row of a part has."""
-    labels = f"given {label_kind}, suggested {label_kind}"
-    return f"id {id_kind}, {labels}, score double, p_given double, p_suggested double, counts binary, problem string"
+    """The columns of suspects."""
+    return f"id {id_kind}, given {label_kind}, suggested {label_kind}, score double, p_given double, p_suggested double"
 
 
-def keep(judged: DataFrame, model: bytes, classes: list[Any]) -> SparkAudit:
-    """Judges all rows, once, and keeps the suspects on the executors."""
+def keep(judged: DataFrame, model: bytes, classes: list[Any], suspects: Callable[[DataFrame], DataFrame]) -> SparkAudit:
+    """Judges all rows, once, and keeps what the executors found. `suspects` takes the suspects from it."""
     judged = judged.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         found = problems(judged.filter("counts IS NOT NULL OR problem IS NOT NULL").select("counts", "problem").collect())
@@ -123,8 +122,7 @@ def keep(judged: DataFrame, model: bytes, classes: list[Any]) -> SparkAudit:
     except BaseException:
         judged.unpersist()
         raise
-    suspects = judged.filter("counts IS NULL AND problem IS NULL").drop("counts", "problem")
-    return SparkAudit(suspects, totals, classes, judged)
+    return SparkAudit(suspects(judged), totals, classes, judged)
 
 
 def _select(df: DataFrame, label: str, probs: str | Sequence[str], id: str) -> tuple[DataFrame, bool, list[str]]:
@@ -253,10 +251,13 @@ def _judge(rows: DataFrame, layout: Layout, model: bytes, id_type: T.DataType) -
     def judge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _partitions.judge(batches, layout, sent.value, label_type, row_id_type)
 
+    def suspects(judged: DataFrame) -> DataFrame:
+        found = judged.filter("counts IS NULL AND problem IS NULL").drop("counts", "problem")
+        return found.withColumn("id", F.col("id").cast(id_type))
+
     schema = suspects_schema("string" if text_ids else "long", "string" if text else "long")
-    found = keep(rows.mapInArrow(judge, schema), model, layout.classes)
-    found.suspects = found.suspects.withColumn("id", F.col("id").cast(id_type))
-    return found
+    judged = rows.mapInArrow(judge, f"{schema}, counts binary, problem string")
+    return keep(judged, model, layout.classes, suspects)
 
 
 class SparkAudit:

@@ -13,7 +13,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tares import _tares
 from tares.spark._audit import Score, SparkAudit, check, keep, problems, suspects_schema
-from tares.spark._partitions import judged_schema, last_row
 
 Layout = tuple[list[str], dict[str, int], "list[str] | None"]
 Open = Callable[[str], _tares.TablePart]
@@ -86,34 +85,48 @@ def audit_files(
     if numbers:
         # Labels that count the columns, or are called like them.
         classes = [int(name) if name.isdecimal() else place for place, name in enumerate(classes)]
-    schema = judged_schema(pa.int64() if numbers else pa.string(), pa.int64() if whole_ids else pa.string())
-    judge = partial(_judge, opened=opened, layout=layout, classes=classes, model=model, score=str(score), schema=schema)
-    judged = _tasks(spark, files, judge, suspects_schema("long" if whole_ids else "string", "long" if numbers else "string"))
-    return keep(judged, model, classes)
+    judge = partial(_judge, opened=opened, layout=layout, model=model, score=str(score))
+    names = pa.array(classes, type=pa.int64() if numbers else pa.string())
+    unpack = partial(_unpack, names=names, id_type=pa.int64() if whole_ids else pa.string())
+    schema = suspects_schema("long" if whole_ids else "string", "long" if numbers else "string")
+
+    def suspects(judged: DataFrame) -> DataFrame:
+        return judged.filter("suspects IS NOT NULL").select("suspects").mapInArrow(unpack, schema)
+
+    judged = _tasks(spark, files, judge, "suspects binary, counts binary, problem string", len(files))
+    return keep(judged, model, classes, suspects)
 
 
 def _open(path: str, *, label: str | None, id: str, seed: int, skip: bool) -> _tares.TablePart:
     return _tares.TablePart(path, label, id, seed, skip)
 
 
-def _tasks(spark: SparkSession, files: list[str], work: Callable[[int, str], Iterator[pa.RecordBatch]], schema: str) -> DataFrame:
-    """What `work` makes of every file, a file per task."""
+Work = Callable[[int, str], Iterator[pa.RecordBatch]]
+
+
+def _tasks(spark: SparkSession, files: list[str], work: Work, schema: str, tasks: int) -> DataFrame:
+    """What `work` makes of every file."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield from work(number, files[number])
 
-    return spark.range(0, len(files), 1, len(files)).mapInArrow(run, schema)
+    return spark.range(0, len(files), 1, tasks).mapInArrow(run, schema)
 
 
-def _each(spark: SparkSession, files: list[str], work: Callable[[int, str], Iterator[pa.RecordBatch]], schema: str) -> list[Any]:
-    """The small answers about every file, or the first problem."""
-    return problems(_tasks(spark, files, work, schema).collect())
+def _each(spark: SparkSession, files: list[str], work: Work, schema: str) -> list[Any]:
+    """The small answers about every file, or the first problem. Files share tasks: starting one takes longer than reading labels."""
+    try:
+        tasks = min(len(files), 2 * spark.sparkContext.defaultParallelism)
+    except Exception:  # Spark Connect has no context
+        tasks = len(files)
+    return problems(_tasks(spark, files, work, schema, tasks).collect())
 
 
 COUNTED = pa.schema([("file", pa.int64()), ("names", pa.list_(pa.string())), ("counts", pa.list_(pa.int64())), ("problem", pa.string())])
 DRAWN = pa.schema([("rows", pa.binary()), ("problem", pa.string())])
+JUDGED = pa.schema([("suspects", pa.binary()), ("counts", pa.binary()), ("problem", pa.string())])
 
 
 def _one(schema: pa.Schema, **cells: Any) -> pa.RecordBatch:
@@ -136,22 +149,29 @@ def _draw(number: int, path: str, opened: Open, layout: Layout, counts: list[int
         yield _one(DRAWN, problem=str(error))
 
 
-def _judge(
-    number: int, path: str, opened: Open, layout: Layout, classes: list[Any], model: bytes, score: str, schema: pa.Schema
-) -> Iterator[pa.RecordBatch]:
+def _judge(number: int, path: str, opened: Open, layout: Layout, model: bytes, score: str) -> Iterator[pa.RecordBatch]:
+    """The suspects of a file as one cell: as rows they would go through the JVM one by one."""
     try:
         found = opened(path).judge(layout, model, score)
     except ValueError as error:
-        yield last_row(schema, problem=str(error))
+        yield _one(JUDGED, problem=str(error))
         return
     if found is None:
         return
     (_, given, suggested, scores, p_given, p_suggested), (text, ends), counts = found
-    names = pa.array(classes, type=schema.field("given").type)
-    offsets = pa.array([0, *ends], type=pa.int32())
-    ids = pa.StringArray.from_buffers(len(ends), offsets.buffers()[1], pa.py_buffer(text))
-    columns = [ids.cast(schema.field("id").type), names.take(pa.array(given)), names.take(pa.array(suggested))]
-    columns += [pa.array(scores), pa.array(p_given), pa.array(p_suggested)]
-    empty = len(ends)
-    yield pa.record_batch([*columns, pa.nulls(empty, pa.binary()), pa.nulls(empty, pa.string())], schema=schema)
-    yield last_row(schema, counts=counts)
+    ids = pa.StringArray.from_buffers(len(ends), pa.array([0, *ends], type=pa.int32()).buffers()[1], pa.py_buffer(text))
+    batch = pa.record_batch([ids, *map(pa.array, (given, suggested, scores, p_given, p_suggested))], names=list("abcdef"))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    yield _one(JUDGED, suspects=sink.getvalue().to_pybytes(), counts=counts)
+
+
+def _unpack(batches: Iterator[pa.RecordBatch], names: pa.Array, id_type: pa.DataType) -> Iterator[pa.RecordBatch]:
+    """The rows of suspects in the cells that `_judge` made."""
+    columns = ["id", "given", "suggested", "score", "p_given", "p_suggested"]
+    for cells in batches:
+        for cell in cells.column(0):
+            for found in pa.ipc.open_stream(cell.as_buffer()):
+                ids, given, suggested, *numbers = found.columns
+                yield pa.record_batch([ids.cast(id_type), names.take(given), names.take(suggested), *numbers], names=columns)

@@ -128,7 +128,7 @@ def judge(
             probs = np.ascontiguousarray(probabilities([batch.column(place) for place in range(2, batch.num_columns)], layout))
             row, labelled, suggested, score, p_given, p_suggested = judge_part.judge(given, probs)
         except ValueError as error:
-            yield last_row(schema, problem=_named(error, batch.column(0)))
+            yield _last(schema, problem=_named(error, batch.column(0)))
             return
         empty = len(row)
         columns = [batch.column(0).take(pa.array(row)), classes.take(pa.array(labelled)), classes.take(pa.array(suggested))]
@@ -136,11 +136,10 @@ def judge(
         yield pa.record_batch([*columns, pa.nulls(empty, pa.binary()), pa.nulls(empty, pa.string())], schema=schema)
     counts = judge_part.counts()
     if counts is not None:
-        yield last_row(schema, counts=counts)
+        yield _last(schema, counts=counts)
 
 
-def last_row(schema: pa.Schema, counts: bytes | None = None, problem: str | None = None) -> pa.RecordBatch:
-    """The row after the suspects of a part: its counts, or what is wrong."""
+def _last(schema: pa.Schema, counts: bytes | None = None, problem: str | None = None) -> pa.RecordBatch:
     row = {"counts": counts, "problem": problem}
     return pa.record_batch([pa.array([row.get(field.name)], field.type) for field in schema], schema=schema)
 
