@@ -1,5 +1,7 @@
 //! FNV-1a, a published hash that never changes: stream numbers, checksums and fingerprints of data depend on it.
 
+use crate::dataset::Label;
+
 const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0100_0000_01b3;
 
@@ -33,6 +35,12 @@ impl Fingerprint {
     pub fn with(self, word: u64) -> Self {
         // A product moves bits only upwards; the rotation brings the upper ones down again.
         Self((self.0 ^ word).wrapping_mul(PRIME).rotate_left(29))
+    }
+
+    /// With the labels of many rows, a word each.
+    #[must_use]
+    pub fn with_labels(self, labels: &[Label]) -> Self {
+        labels.iter().fold(self, |print, &label| print.with(u64::from(label)))
     }
 
     /// The fingerprint of bytes and their number, eight bytes to a word.

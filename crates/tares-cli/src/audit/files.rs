@@ -216,10 +216,8 @@ pub fn write_labels(
     suspects: &[Suspect],
 ) -> Outcome<&'static str> {
     if given.len() > MOST_TABLE_ROWS {
-        let mut changes: Vec<(usize, Label)> =
-            suspects.iter().map(|suspect| (suspect.index, suspect.suggested)).collect();
-        changes.sort_unstable();
-        tares_data::npy::write_labels(&directory.join("labels-suggested.npy"), given, &changes)?;
+        let changes = suspects.iter().map(|suspect| (suspect.index, suspect.suggested)).collect();
+        tares_data::npy::write_labels(&directory.join("labels-suggested.npy"), given, changes)?;
         return Ok("labels-suggested.npy");
     }
     let mut suggested = given.to_vec();

@@ -93,6 +93,7 @@ impl AuditRows {
 
 /// The name under which the browser stores review decisions: the same labels and suspects give the same key.
 fn key(given: &[Label], suspects: &[Suspect]) -> String {
-    let words = given.iter().map(|&label| u64::from(label)).chain(suspects.iter().map(|suspect| suspect.index as u64));
-    format!("{:016x}", words.fold(Fingerprint::default(), Fingerprint::with).value())
+    let given = Fingerprint::default().with_labels(given);
+    let all = suspects.iter().fold(given, |print, suspect| print.with(suspect.index as u64));
+    format!("{:016x}", all.value())
 }

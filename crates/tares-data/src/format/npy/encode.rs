@@ -44,15 +44,16 @@ pub fn encode(descr: &str, shape: &[usize], elements: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Writes labels as an array of `<u4`, with no second copy of them in memory. `changes` are (row, other label), ascending by row.
+/// Writes labels as an array of `<u4`, with no second copy of them in memory. `changes` are (row, other label), in any order.
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write_labels(path: &Path, labels: &[u32], changes: &[(usize, u32)]) -> Result<()> {
+pub fn write_labels(path: &Path, labels: &[u32], mut changes: Vec<(usize, u32)>) -> Result<()> {
+    changes.sort_unstable();
     atomic::write(path, |out| {
         out.write_all(&header_bytes("'<u4'", &[labels.len()]))?;
         let mut bytes = Vec::with_capacity(1 << 18);
-        let (mut changes, mut first) = (changes, 0);
+        let (mut changes, mut first) = (changes.as_slice(), 0);
         for part in labels.chunks(1 << 16) {
             bytes.clear();
             bytes.extend(part.iter().flat_map(|label| label.to_le_bytes()));
