@@ -1,6 +1,7 @@
 """The compiled part. Arrays must be C-contiguous and of these types; :mod:`tares` takes anything else."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
