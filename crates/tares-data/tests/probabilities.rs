@@ -5,7 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use tares_core::estimate::Probabilities;
 use tares_data::probabilities::{
-    Agreed, FileRows, LabelList, ProbabilitySource, agree, in_classes, read_labels, read_truth,
+    Agreed, FileRows, LabelList, ProbabilitySource, ProbabilityTables, TableOptions, agree, in_classes, read_labels,
+    read_truth,
 };
 use tares_data::{OutTable, npy};
 
@@ -166,4 +167,33 @@ fn arrays_of_text_are_labels() {
     assert_eq!((codes, levels), (vec![0, 1, 0], owned(&["dog", "cat"])));
     npz(&path, &[("y", texts(&["1", "0"]))]);
     assert_eq!(read_labels(&path, None).unwrap(), LabelList::Numbers(vec![1, 0]));
+}
+
+/// Parts of a data set are read on several machines, and one part may not have every label: what was agreed on for all of them counts.
+#[test]
+fn parts_agree_with_the_whole_on_the_classes() {
+    let folder = tempfile::tempdir().unwrap();
+    // Labels count the columns, two of which are called like other labels.
+    let part = |name: &str, rows: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, format!("id,label,1,2,x\n{rows}")).unwrap();
+        path
+    };
+    let paths =
+        [part("a.csv", "a,0,.7,.2,.1\nb,2,.1,.2,.7\n"), part("b.csv", "c,1,.1,.8,.1\nd,2,.2,.2,.6\ne,1,.3,.4,.3\n")];
+    let options = TableOptions { id: Some("id"), ..TableOptions::default() };
+    let whole = ProbabilityTables::open(&paths, options).unwrap().with_classes().unwrap().agreed;
+    let open = |path: &PathBuf| ProbabilityTables::open_part(path, options).unwrap().unwrap();
+    assert_eq!(open(&paths[1]).label_counts(), [("1".to_owned(), 2), ("2".to_owned(), 1)]);
+    let layout = open(&paths[0]).layout(owned(&["0", "1", "2"])).unwrap();
+    assert_eq!(layout.classes, whole.classes);
+    let given: Vec<_> = paths.iter().map(|path| open(path).with_layout(&layout).unwrap().agreed.given).collect();
+    assert_eq!(given.concat(), whole.given);
+    let other = part("c.csv", "f,3,.1,.8,.1\n");
+    let said = open(&other).with_layout(&layout).unwrap_err().to_string();
+    assert!(said.contains("label '3' was not there when the labels were counted"), "{said}");
+    let columns = folder.path().join("d.csv");
+    fs::write(&columns, "id,label,1,2,y\ng,0,.1,.8,.1\n").unwrap();
+    let said = open(&columns).with_layout(&layout).unwrap_err().to_string();
+    assert!(said.contains("must have the columns of the other tables (1, 2, x), got 1, 2, y"), "{said}");
 }

@@ -19,6 +19,7 @@ mod parquet_groups;
 mod read_labels;
 mod source;
 mod table_ids;
+mod table_layout;
 mod tables;
 
 pub use agree::{Agreed, agree, agree_classes, in_classes};
@@ -31,7 +32,8 @@ pub use named_rows::NamedRows;
 pub use read_labels::{read_labels, read_truth};
 pub use source::ProbabilitySource;
 pub use table_ids::TableIds;
-pub use tables::{ClassTables, ProbabilityTables, TableLayout, TableOptions, holds_probabilities};
+pub use table_layout::TableLayout;
+pub use tables::{ClassTables, ProbabilityTables, TableOptions, holds_probabilities};
 
 use crate::error::{DataError, Place, Result};
 use crate::format::csv::{self, CsvOptions};

@@ -177,12 +177,7 @@ impl Judge {
         let own_likelihood = likelihoods[label as usize];
         let own = own_likelihood * column[label as usize];
         let (mut totals, mut bests, mut classes) = ([0.0; LANES], [-1.0; LANES], [u32::from(label == 0); LANES]);
-        let chunk = |first: usize,
-                     b: &[f32],
-                     t: &[f32],
-                     totals: &mut [f32; LANES],
-                     bests: &mut [f32; LANES],
-                     classes: &mut [u32; LANES]| {
+        let mut add = |first: usize, b: &[f32], t: &[f32]| {
             for lane in 0..b.len() {
                 let (class, joint) = ((first + lane) as u32, b[lane] * t[lane]);
                 totals[lane] += joint;
@@ -193,9 +188,9 @@ impl Judge {
         };
         let ((bs, rest), (ts, rest_ts)) = (likelihoods.as_chunks::<LANES>(), column.as_chunks::<LANES>());
         for (first, (b, t)) in (0..).step_by(LANES).zip(bs.iter().zip(ts)) {
-            chunk(first, b, t, &mut totals, &mut bests, &mut classes);
+            add(first, b, t);
         }
-        chunk(bs.len() * LANES, rest, rest_ts, &mut totals, &mut bests, &mut classes);
+        add(bs.len() * LANES, rest, rest_ts);
         let total = across(totals, |a, b| a + b);
         // The first of equal classes, as in `entries`.
         let better = |a: &(f32, u32), b: &(f32, u32)| a.0 > b.0 || (a.0 == b.0 && a.1 < b.1);
