@@ -174,13 +174,16 @@ fn arrays_of_text_are_labels() {
 fn parts_agree_with_the_whole_on_the_classes() {
     let folder = tempfile::tempdir().unwrap();
     // Labels count the columns, two of which are called like other labels.
-    let part = |name: &str, rows: &str| {
+    let part = |name: &str, labels: &[u32], last: &str| {
         let path = folder.path().join(name);
-        fs::write(&path, format!("id,label,1,2,x\n{rows}")).unwrap();
+        let ids: Vec<String> = labels.iter().enumerate().map(|(row, _)| format!("{name} {row}")).collect();
+        let rows = OutTable::new().column("id", ids).unwrap().column("label", labels.to_vec()).unwrap();
+        let columns = ["1", "2", last].into_iter().zip([0.7f32, 0.2, 0.1]);
+        let rows = columns.fold(rows, |rows, (name, p)| rows.column(name, vec![p; labels.len()]).unwrap());
+        rows.write(&path, true).unwrap();
         path
     };
-    let paths =
-        [part("a.csv", "a,0,.7,.2,.1\nb,2,.1,.2,.7\n"), part("b.csv", "c,1,.1,.8,.1\nd,2,.2,.2,.6\ne,1,.3,.4,.3\n")];
+    let paths = [part("a.parquet", &[0, 2], "x"), part("b.parquet", &[1, 2, 1], "x")];
     let options = TableOptions { id: Some("id"), ..TableOptions::default() };
     let whole = ProbabilityTables::open(&paths, options).unwrap().with_classes().unwrap().agreed;
     let open = |path: &PathBuf| ProbabilityTables::open_part(path, options).unwrap().unwrap();
@@ -189,11 +192,10 @@ fn parts_agree_with_the_whole_on_the_classes() {
     assert_eq!(layout.classes, whole.classes);
     let given: Vec<_> = paths.iter().map(|path| open(path).with_layout(&layout).unwrap().agreed.given).collect();
     assert_eq!(given.concat(), whole.given);
-    let other = part("c.csv", "f,3,.1,.8,.1\n");
+    let other = part("c.parquet", &[3], "x");
     let said = open(&other).with_layout(&layout).unwrap_err().to_string();
     assert!(said.contains("label '3' was not there when the labels were counted"), "{said}");
-    let columns = folder.path().join("d.csv");
-    fs::write(&columns, "id,label,1,2,y\ng,0,.1,.8,.1\n").unwrap();
+    let columns = part("d.parquet", &[0], "y");
     let said = open(&columns).with_layout(&layout).unwrap_err().to_string();
     assert!(said.contains("must have the columns of the other tables (1, 2, x), got 1, 2, y"), "{said}");
 }
