@@ -160,6 +160,20 @@ def test_files_with_numbers_and_lists_keep_their_types(spark: SparkSession, tabl
     assert found.rows == ROWS
 
 
+@pytest.mark.parametrize(
+    ("names", "places", "classes"),
+    [
+        (["1", "2", "x"], {"0": 0, "2": 2}, [0, 1, 2]),  # labels count the columns, whatever these are called
+        (["10", "20", "30"], {"10": 0, "20": 1}, [10, 20, 30]),
+        (["10", "20", "x"], {"10": 0, "20": 1}, ["10", "20", "x"]),
+        (["p_cat", "p_dog"], {"cat": 0}, ["cat", "p_dog"]),
+        (["07", "8"], {"07": 0, "8": 1}, ["07", "8"]),
+    ],
+)
+def test_classes_of_files_are_numbers_only_where_all_of_them_are(names: list[str], places: dict[str, int], classes: list[Any]) -> None:
+    assert tares.spark._files._classes((names, places, names)) == classes
+
+
 def test_files_that_cannot_be_used_are_named(spark: SparkSession, table: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nowhere"):
         tares.spark.audit_files(spark, tmp_path / "nowhere")

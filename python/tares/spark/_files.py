@@ -78,13 +78,8 @@ def audit_files(
     drawn = _each(spark, files, partial(_draw, opened=opened, layout=layout, counts=counts), "rows binary, problem string")
     model = _tares.fit_noise([bytes(row["rows"]) for row in drawn if row["rows"] is not None], counts)
 
-    # A class is called as its rows' labels are; one that no row has, as its column is.
-    called = {place: name for name, place in layout[1].items()}
-    classes: list[Any] = [called.get(place, name) for place, name in enumerate(layout[0])]
-    numbers = all(name.isdecimal() and str(int(name)) == name for name in rows)
-    if numbers:
-        # Labels that count the columns, or are called like them.
-        classes = [int(name) if name.isdecimal() else place for place, name in enumerate(classes)]
+    classes = _classes(layout)
+    numbers = all(isinstance(name, int) for name in classes)
     judge = partial(_judge, opened=opened, layout=layout, model=model, score=str(score))
     names = pa.array(classes, type=pa.int64() if numbers else pa.string())
     unpack = partial(_unpack, names=names, id_type=pa.int64() if whole_ids else pa.string())
@@ -95,6 +90,21 @@ def audit_files(
 
     judged = _tasks(spark, files, judge, "suspects binary, counts binary, problem string", len(files))
     return keep(judged, model, classes, suspects)
+
+
+def _classes(layout: Layout) -> list[Any]:
+    """What the classes are called: numbers if the labels count them, or if all of them are called so; else text."""
+    names, places, _ = layout
+
+    def is_number(name: str) -> bool:
+        return name.isdecimal() and str(int(name)) == name
+
+    if all(is_number(label) and int(label) == place for label, place in places.items()):
+        return list(range(len(names)))
+    # As the labels are, which may be text beside columns of other names; a class that no row has, as its column is.
+    labels = {place: label for label, place in places.items()}
+    called = [labels.get(place, name) for place, name in enumerate(names)]
+    return [int(name) for name in called] if all(map(is_number, called)) else called
 
 
 def _open(path: str, *, label: str | None, id: str, seed: int, skip: bool) -> _tares.TablePart:
@@ -126,6 +136,7 @@ def _each(spark: SparkSession, files: list[str], work: Work, schema: str) -> lis
 
 COUNTED = pa.schema([("file", pa.int64()), ("names", pa.list_(pa.string())), ("counts", pa.list_(pa.int64())), ("problem", pa.string())])
 DRAWN = pa.schema([("rows", pa.binary()), ("problem", pa.string())])
+SUSPECT = ["id", "given", "suggested", "score", "p_given", "p_suggested"]
 JUDGED = pa.schema([("suspects", pa.binary()), ("counts", pa.binary()), ("problem", pa.string())])
 
 
@@ -160,7 +171,7 @@ def _judge(number: int, path: str, opened: Open, layout: Layout, model: bytes, s
         return
     (_, given, suggested, scores, p_given, p_suggested), (text, ends), counts = found
     ids = pa.StringArray.from_buffers(len(ends), pa.array([0, *ends], type=pa.int32()).buffers()[1], pa.py_buffer(text))
-    batch = pa.record_batch([ids, *map(pa.array, (given, suggested, scores, p_given, p_suggested))], names=list("abcdef"))
+    batch = pa.record_batch([ids, *map(pa.array, (given, suggested, scores, p_given, p_suggested))], names=SUSPECT)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as stream:
         stream.write_batch(batch)
@@ -169,9 +180,8 @@ def _judge(number: int, path: str, opened: Open, layout: Layout, model: bytes, s
 
 def _unpack(batches: Iterator[pa.RecordBatch], names: pa.Array, id_type: pa.DataType) -> Iterator[pa.RecordBatch]:
     """The rows of suspects in the cells that `_judge` made."""
-    columns = ["id", "given", "suggested", "score", "p_given", "p_suggested"]
     for cells in batches:
         for cell in cells.column(0):
             for found in pa.ipc.open_stream(cell.as_buffer()):
                 ids, given, suggested, *numbers = found.columns
-                yield pa.record_batch([ids.cast(id_type), names.take(given), names.take(suggested), *numbers], names=columns)
+                yield pa.record_batch([ids.cast(id_type), names.take(given), names.take(suggested), *numbers], names=SUSPECT)
