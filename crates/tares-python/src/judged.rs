@@ -69,7 +69,7 @@ pub fn audit_rows(
         let probs = ProbabilityMatrix::new(&judgement.probs, data.classes())?;
         let mut audited = audit_ranked(&probs, data.given(), detector, score)?;
         if detector == Detector::Posterior {
-            judges.refine(&mut audited.estimate, &judgement, data.given())?;
+            judges.refine(&mut audited, &judgement, data, &read.reading)?;
         }
         let against = |truth: Vec<Label>| against(&audited, &probs, data.given(), &truth, detector, score);
         let against_truth = truth.map(against).transpose()?;

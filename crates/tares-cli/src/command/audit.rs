@@ -26,8 +26,8 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tares::Method;
 use tares_core::Label;
-use tares_core::audit::{AuditOptions, Score, audit_with};
-use tares_core::estimate::{Detector, Estimate, MissingRows, Normalised, Probabilities, ProbabilityMatrix, RowIds};
+use tares_core::audit::{AuditOptions, Audited, Score, audit_with};
+use tares_core::estimate::{Detector, MissingRows, Normalised, Probabilities, ProbabilityMatrix, RowIds};
 use tares_data::LoadOptions;
 use tares_data::probabilities::{
     Agreed, FileRows, ProbabilityFile, ProbabilitySource, agree, in_classes, read_labels, read_truth,
@@ -193,7 +193,7 @@ impl Audit {
         ids: Option<&dyn RowIds>,
         screen: &Screen,
     ) -> Outcome<Findings> {
-        let keep = |_: &mut Estimate| Ok(());
+        let keep = |_: &mut Audited| Ok(());
         match (self.normalise, file.is_narrow()) {
             (true, true) => self.audit(&Normalised(FileRows::<f32>::of(file)), rows, origin, ids, &keep, screen),
             (true, false) => self.audit(&Normalised(FileRows::<f64>::of(file)), rows, origin, ids, &keep, screen),
@@ -225,8 +225,8 @@ impl Audit {
         bar.finish_and_clear();
         let judgement = judgement.map_err(resumable)?;
         let table = ProbabilityMatrix::new(&judgement.probs, data.classes())?;
-        let refine = |estimate: &mut Estimate| match self.method.unwrap_or_default() {
-            Detector::Posterior => judges.refine(estimate, &judgement, data.given()),
+        let refine = |audited: &mut Audited| match self.method.unwrap_or_default() {
+            Detector::Posterior => judges.refine(audited, &judgement, data, reading),
             _ => Ok(()),
         };
         let mut findings = self.audit(&table, &rows, judges.origin(), None, &refine, screen)?;
@@ -300,14 +300,14 @@ impl Audit {
         Ok(())
     }
 
-    /// Audits probabilities; `refine` may correct the estimate by what is known about the judges.
+    /// Audits probabilities; `refine` may correct the result by what is known about the judges.
     fn audit<P: Probabilities>(
         &self,
         probs: &P,
         rows: &AuditRows,
         origin: String,
         ids: Option<&dyn RowIds>,
-        refine: &dyn Fn(&mut Estimate) -> Outcome<()>,
+        refine: &dyn Fn(&mut Audited) -> Outcome<()>,
         screen: &Screen,
     ) -> Outcome<Findings> {
         let bars = screen.bars();
@@ -317,7 +317,7 @@ impl Audit {
         let audited = audit_with(probs, &rows.given, &AuditOptions { detector: method, score: rank, missing, ids });
         bar.finish_and_clear();
         let mut audited = audited?;
-        refine(&mut audited.estimate)?;
+        refine(&mut audited)?;
         let names = rows.names(probs.classes());
         let mut report = Findings::taken(&mut audited, names, method, origin);
         if let Some(truth) = &rows.truth {

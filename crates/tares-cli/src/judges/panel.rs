@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 use std::path::Path;
 use std::time::Instant;
 use tares::{CrossValidation, Method, Network, Plan};
-use tares_core::estimate::{Estimate, surest};
+use tares_core::audit::Audited;
 use tares_core::{Dataset, Label};
 use tares_data::Reading;
 use tares_judges::fold::repeats_for;
@@ -112,16 +112,19 @@ impl Judges {
         PanelOptions { folds: self.folds, seed: self.plan.seed, ..PanelOptions::default() }
     }
 
-    /// Limits the estimate of judges of columns to what their surest rows confirm: tables have many hard rows, which look like
-    /// wrong labels. (For networks on pictures this was not measured.)
+    /// Limits rate and suspects of a table to what its surest rows confirm: tables have many hard rows, which look like wrong labels.
     ///
     /// # Errors
-    /// Probabilities that are not those of the estimate.
-    pub fn refine(&self, estimate: &mut Estimate, judgement: &Judgement, given: &[Label]) -> Outcome<()> {
-        match self.names.iter().any(JudgeName::is_network) {
-            true => Ok(()),
-            false => Ok(surest::refine(estimate, &judgement.probs, given)?),
-        }
+    /// Probabilities that are not those of the audit.
+    pub fn refine(
+        &self,
+        audited: &mut Audited,
+        judgement: &Judgement,
+        data: &Dataset,
+        reading: &Reading,
+    ) -> Outcome<()> {
+        let table = is_table(data, reading) && !self.names.iter().any(JudgeName::is_network);
+        if table { Ok(audited.refine(&judgement.probs, data.given())?) } else { Ok(()) }
     }
 
     /// Labels for rows that have none, with their probability: predicted by judges of columns, which are fitted to all labelled rows
@@ -198,4 +201,15 @@ impl Judges {
         let judges = if names.len() == 1 { "judge" } else { "judges" };
         format!("the {judges} {}{networks}, each judging rows it was not trained on", names.join(", "))
     }
+}
+
+/// An array with more columns than this is taken for features that a network computed.
+const WIDEST_TABLE: usize = 100;
+
+/// Whether the columns are those of a table, not features of pictures or texts that a network computed. With such features classes
+/// hardly overlap, and people err on hard rows, which must stay suspects: limited to the surest rows, the rate of CIFAR-10N's worst
+/// labels (41 % wrong, EfficientNet-Lite0's features) would fall from 39 to 28 %, and F1 from .83 to .76.
+fn is_table(data: &Dataset, reading: &Reading) -> bool {
+    let narrow = || data.shape().size() <= WIDEST_TABLE;
+    reading.features.is_none() && (reading.table.is_some() || narrow())
 }

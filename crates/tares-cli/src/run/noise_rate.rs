@@ -165,7 +165,7 @@ fn estimated(
     let judgement = judges.ask(train, reading, folds, hear)?;
     let matrix = ProbabilityMatrix::new(&judgement.probs, train.classes())?;
     let mut found = audit(&matrix, train.given(), Detector::default())?;
-    judges.refine(&mut found.estimate, &judgement, train.given())?;
+    judges.refine(&mut found, &judgement, train, reading)?;
     let cautions = Caution::about(&found.overview, &found.estimate);
     let doubt = cautions.iter().find(|caution| caution.is_about_the_judge());
     Ok(RateRecord {

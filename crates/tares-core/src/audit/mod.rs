@@ -26,7 +26,7 @@ use crate::estimate::pass::{SHARDS, fold, pick};
 use crate::estimate::posterior::sample::Sample;
 use crate::estimate::probabilities::Probabilities;
 use crate::estimate::probabilities::sealed::{AnyWidth, Erase};
-use crate::estimate::{Caution, ConfidentJoint, Detector, Estimate, MissingRows, Overview, Posterior};
+use crate::estimate::{Caution, ConfidentJoint, Detector, Estimate, MissingRows, Overview, Posterior, surest};
 use rayon::prelude::*;
 
 /// How good the labels of one class are.
@@ -137,6 +137,22 @@ impl Audited {
     /// What should be known before rate and suspects are trusted.
     pub fn cautions(&self) -> Vec<Caution> {
         cautions(&self.overview, &self.estimate, &self.per_class)
+    }
+
+    /// Corrects the rate by the rows that the judge is surest of ([`surest`]), and keeps no more suspects than a lowered rate says,
+    /// worst first. Where classes overlap, rows that are merely hard would otherwise be most of the list.
+    ///
+    /// # Errors
+    /// As [`surest::refine`].
+    pub fn refine(&mut self, probs: &[f64], given: &[Label]) -> Result<()> {
+        let before = self.estimate.rate;
+        surest::refine(&mut self.estimate, probs, given)?;
+        let most = (self.estimate.rate * given.len() as f64).round() as usize;
+        if self.estimate.rate < before && most < self.suspects.len() {
+            self.suspects.truncate(most);
+            self.per_class = per_class(&self.overview, &self.suspects);
+        }
+        Ok(())
     }
 
     /// The score of every row, to rank all of them; takes one more pass.

@@ -82,9 +82,11 @@ fn trained(out: &Path, spec: &Spec) -> Outcome<Option<f64>> {
 fn measured(spec: &Spec, loaded: &Loaded) -> Outcome<Option<f64>> {
     let Learner::Network(network) = learner(spec, loaded) else { return Ok(None) };
     let (train, test) = (&loaded.train, loaded.test.as_ref());
-    let rows = (BATCHES * spec.plan.batch).min(train.len());
+    // A run may train on the first rows only (`Load::rows`), but it always tests on all test rows.
+    let epoch_rows = spec.load.rows.unwrap_or(train.len()).min(train.len());
+    let rows = (BATCHES * spec.plan.batch).min(epoch_rows);
     let few = spread(train, rows)?;
-    let few_test = test.map(|test| spread(test, (test.len() * rows / train.len()).max(1))).transpose()?;
+    let few_test = test.map(|test| spread(test, (test.len() * rows / epoch_rows).clamp(1, test.len()))).transpose()?;
     let plan = Plan { epochs: 2, ..spec.plan.clone() };
     let method = spec.method.clone().with_exact_rate(ANY_RATE);
     let device = tares::device::by_name(&spec.device)?;
@@ -95,7 +97,7 @@ fn measured(spec: &Spec, loaded: &Loaded) -> Outcome<Option<f64>> {
     let fitted =
         fit.train_network(&network).map_err(|error| crate::ui::failure::Failure::from(error).within(name(spec)))?;
     let second = fitted.epochs.last().map(|epoch| epoch.seconds);
-    Ok(second.map(|seconds| seconds * train.len() as f64 / rows as f64))
+    Ok(second.map(|seconds| seconds * epoch_rows as f64 / rows as f64))
 }
 
 /// Every n-th row, `count` of them.

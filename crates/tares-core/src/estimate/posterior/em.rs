@@ -3,9 +3,10 @@
 //! ```text
 //! E-step   responsibility of class z for a row given y:  r_z ∝ b_z(x) T[z][y]
 //! M-step   T[z][y] ∝ Σ r_z over the rows given y, plus pseudo-counts        M_z = mean of p over all rows, weighted by r_z
+//!          π_z ∝ Σ r_z over all rows
 //! ```
 //!
-//! b_z(x) is the class likelihood of `likelihood.rs`; T and the prototypes M are the noise model of `noise_model.rs`.
+//! b_z(x) is the class likelihood of `likelihood.rs`; T, the prototypes M and the shares π are the noise model of `noise_model.rs`.
 
 use super::e_step::EStep;
 use super::inputs::Inputs;
@@ -22,8 +23,9 @@ use std::ops::Range;
 /// always the same bits.
 const MOST_PARTS: usize = 16;
 const LEAST_ROWS: usize = 1000;
-/// Sharpness of the first step: about right for a classifier trained on noisy labels.
-const FIRST_SHARPNESS: f64 = 2.0;
+/// Sharpness of the first step: high enough that a rare class's first prototype is not made of the many rows of a frequent class that is
+/// sometimes mistaken for it.
+const FIRST_SHARPNESS: f64 = 4.0;
 /// Noise rate of the first T.
 const FIRST_RATE: f64 = 0.1;
 
@@ -64,14 +66,15 @@ impl<'a> Em<'a> {
         Self { rows, inputs: inputs.collect(), parts, classes }
     }
 
-    /// Where EM begins: 10 % symmetric noise, and prototypes from the classifier's own answers.
+    /// Where EM begins: 10 % symmetric noise, prototypes and shares from the classifier's own answers.
     pub(crate) fn start(&self) -> NoiseModel {
         let classes = self.classes;
-        // With a T that tells nothing, responsibilities are the classifier's answers. Only the prototypes are kept.
-        let answers = ClassLikelihood::new(&[], 0.0, FIRST_SHARPNESS, classes);
+        // With a T that tells nothing, responsibilities are the classifier's answers. Only prototypes and shares are kept.
+        let answers = ClassLikelihood::new(&[], &[], 0.0, FIRST_SHARPNESS, classes);
         let first = self.step(&NoiseModel::uninformative(classes), &answers);
         let mut noise = NoiseModel::symmetric(classes, FIRST_RATE);
         noise.prototypes = first.noise.prototypes;
+        noise.shares = first.noise.shares;
         noise
     }
 

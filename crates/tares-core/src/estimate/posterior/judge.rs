@@ -327,7 +327,7 @@ pub(super) mod tests {
         for classes in [300, 1000, 2100] {
             let (probs, given) = case(300, classes);
             let noise = NoiseModel::symmetric(classes, 0.2);
-            let judge = Judge::new(noise.columns(), classes, ClassLikelihood::new(&[], 0.0, 2.0, classes));
+            let judge = Judge::new(noise.columns(), classes, ClassLikelihood::new(&[], &[], 0.0, 2.0, classes));
             let mut whole = 0;
             for (row, &label) in probs.chunks_exact(classes).zip(&given) {
                 let got = judge.row(row, label);
@@ -369,7 +369,11 @@ pub(super) mod tests {
         let transition = |class: usize, given: usize| if given == class { 0.85 } else { 0.05 };
         let noise = NoiseModel::symmetric(classes, 0.15);
         let (share, sharpness) = (0.5, 2.5);
-        let judge = Judge::new(noise.columns(), classes, ClassLikelihood::new(&prototypes, share, sharpness, classes));
+        let judge = Judge::new(
+            noise.columns(),
+            classes,
+            ClassLikelihood::new(&prototypes, &[1.0; 4], share, sharpness, classes),
+        );
         for (row, &label) in probs.chunks_exact(classes).zip(&given) {
             // Another test covers rows with negligible entries.
             if row.iter().any(|&p| p < 2e-3) {

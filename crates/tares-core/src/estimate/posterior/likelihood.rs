@@ -5,9 +5,11 @@
 //! M_z = mean of p over the rows of class z, and not with the one-hot vector alone:
 //!
 //! ```text
-//! b_z(x) ∝ exp(−c · KL(M'_z ‖ p(x)))   M' = λ M + (1 − λ) I        (λ = 0: b_z ∝ p_z^c)
+//! b_z(x) ∝ π_z^λ exp(−c · KL(M'_z ‖ p(x)))   M' = λ M + (1 − λ) I        (λ = 0: b_z ∝ p_z^c)
 //! ```
 //!
+//! π is the share of each true class. The classifier's own answers contain it, similarity to a prototype does not: without it, a rare
+//! class most of whose labels are wrong takes over the frequent class that is mistaken for it.
 //! This is the likelihood that c labels drawn from p(x) have the frequencies M'_z, up to a factor that does not depend on z.
 //! c is the **sharpness**: the larger it is, the surer the model is of a row's class. Probabilities below a thousandth of
 //! the largest count only through their mean. Logarithms are to base 2, numbers have 32 bits.
@@ -33,15 +35,16 @@ pub(crate) struct ClassLikelihood {
 }
 
 impl ClassLikelihood {
-    /// `prototypes` is M, `[true][predicted]`, and may be empty if λ, `share`, is 0.
-    pub(crate) fn new(prototypes: &[f64], share: f64, sharpness: f64, classes: usize) -> Self {
+    /// `prototypes` is M, `[true][predicted]`, `shares` is π; both may be empty if λ, `share`, is 0.
+    pub(crate) fn new(prototypes: &[f64], shares: &[f64], share: f64, sharpness: f64, classes: usize) -> Self {
         if share == 0.0 {
             return Self { classes, sharpness, weights: Vec::new(), offsets: vec![0.0; classes] };
         }
         let one_hot = |place: usize| if place / classes == place % classes { 1.0 - share } else { 0.0 };
         let mixed: Vec<f64> = prototypes.iter().enumerate().map(|(place, m)| share * m + one_hot(place)).collect();
         let entropy = |row: &[f64]| row.iter().map(|&m| if m > 0.0 { -m * m.log2() } else { 0.0 }).sum::<f64>();
-        let offsets = mixed.chunks_exact(classes).map(|row| (sharpness * entropy(row)) as f32).collect();
+        let rows = mixed.chunks_exact(classes).zip(shares);
+        let offsets = rows.map(|(row, pi)| (sharpness * entropy(row) + share * pi.log2()) as f32).collect();
         Self { classes, sharpness, weights: mixed.into_iter().map(|m| (sharpness * m) as f32).collect(), offsets }
     }
 
@@ -213,7 +216,7 @@ mod tests {
     #[test]
     fn without_prototypes_it_is_a_power_of_the_probabilities() {
         let p = [0.7, 0.2, 0.1];
-        let got = of(&ClassLikelihood::new(&[], 0.0, 2.0, 3), &p);
+        let got = of(&ClassLikelihood::new(&[], &[], 0.0, 2.0, 3), &p);
         let total: f64 = p.iter().map(|p| (p + FLOOR).powi(2)).sum();
         got.iter().zip(p).for_each(|(b, p)| assert!((b - (p + FLOOR).powi(2) / total).abs() < 1e-6));
     }
@@ -228,7 +231,7 @@ mod tests {
             (-sharpness * divergence).exp()
         };
         let total: f64 = (0..3).map(likely).sum();
-        let got = of(&ClassLikelihood::new(&prototypes, share, sharpness, 3), &row);
+        let got = of(&ClassLikelihood::new(&prototypes, &[1.0; 3], share, sharpness, 3), &row);
         (0..3).for_each(|class| assert!((got[class] - likely(class) / total).abs() < 1e-5, "{got:?}"));
     }
 
@@ -238,8 +241,8 @@ mod tests {
     fn a_row_belongs_to_the_prototype_it_resembles() {
         let prototypes = [0.6, 0.4, 0.0, 0.0, 0.6, 0.4, 0.4, 0.0, 0.6];
         let row = [0.42, 0.56, 0.02];
-        assert!(of(&ClassLikelihood::new(&prototypes, 1.0, 3.0, 3), &row)[0] > 0.9);
-        assert!(of(&ClassLikelihood::new(&prototypes, 0.0, 3.0, 3), &row)[0] < 0.4);
+        assert!(of(&ClassLikelihood::new(&prototypes, &[1.0; 3], 1.0, 3.0, 3), &row)[0] > 0.9);
+        assert!(of(&ClassLikelihood::new(&prototypes, &[1.0; 3], 0.0, 3.0, 3), &row)[0] < 0.4);
     }
 
     #[test]
@@ -247,7 +250,7 @@ mod tests {
         let prototypes = [0.5, 0.3, 0.2, 0.1, 0.8, 0.1, 0.05, 0.15, 0.8];
         for share in [0.5, 1.0] {
             for (class, row) in prototypes.chunks_exact(3).enumerate() {
-                let b = of(&ClassLikelihood::new(&prototypes, share, 6.0, 3), row);
+                let b = of(&ClassLikelihood::new(&prototypes, &[1.0; 3], share, 6.0, 3), row);
                 assert!(b.iter().all(|&other| other <= b[class]), "{share} {class} {b:?}");
             }
         }
@@ -256,7 +259,7 @@ mod tests {
     #[test]
     fn entries_left_out_count_through_their_mean() {
         let prototypes: Vec<f64> = (0..16).map(|place| if place / 4 == place % 4 { 0.7 } else { 0.1 }).collect();
-        let likelihood = ClassLikelihood::new(&prototypes, 1.0, 2.0, 4);
+        let likelihood = ClassLikelihood::new(&prototypes, &[1.0; 4], 1.0, 2.0, 4);
         let whole = of(&likelihood, &[0.8, 0.19, 0.005, 0.005]);
         let mut entries = [0.8, 0.19];
         entry_log_ratios(&mut entries, 4);

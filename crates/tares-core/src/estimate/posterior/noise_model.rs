@@ -1,4 +1,4 @@
-//! The noise model that EM fits: the transition matrix T and the prototypes M.
+//! The noise model that EM fits: the transition matrix T, the prototypes M and the shares π of the classes.
 //!
 //! T has K² entries. With many classes the drawn rows show only a few of the K² pairs (true, given); those are stored one
 //! by one, and all other entries of a row of T share one value.
@@ -21,7 +21,7 @@ const SMOOTHING: f64 = 0.02;
 /// The stored entries of one column of T, or of a matrix of counts: (true class, value), ascending by class.
 pub(crate) type Column = Vec<(u32, f64)>;
 
-/// T and M.
+/// T, M and π.
 #[derive(Clone, Debug)]
 pub(crate) struct NoiseModel {
     /// For each given label, the stored part of its column of T. The diagonal is always stored.
@@ -30,6 +30,8 @@ pub(crate) struct NoiseModel {
     unseen: Vec<f64>,
     /// M, `[true][predicted]`; empty with more than `MOST_CLASSES` classes.
     pub(crate) prototypes: Vec<f64>,
+    /// π: the share of each true class among the rows; empty without prototypes.
+    pub(crate) shares: Vec<f64>,
 }
 
 /// What the M-step gives.
@@ -53,6 +55,7 @@ impl NoiseModel {
             columns: (0..classes as u32).map(|class| vec![(class, 1.0 - rate)]).collect(),
             unseen: vec![rate / (classes as f64 - 1.0); classes],
             prototypes: Vec::new(),
+            shares: Vec::new(),
         }
     }
 
@@ -94,7 +97,12 @@ impl NoiseModel {
             let sum: f64 = row.iter().sum();
             row.iter_mut().for_each(|value| *value /= sum);
         }
-        MStep { noise: Self { columns, unseen, prototypes }, rows: all, rate }
+        let whole = all + pseudo * classes as f64;
+        let shares = match prototypes.is_empty() {
+            true => Vec::new(),
+            false => totals.iter().map(|total| (total + pseudo) / whole).collect(),
+        };
+        MStep { noise: Self { columns, unseen, prototypes, shares }, rows: all, rate }
     }
 
     /// Appends the model to bytes.
@@ -107,6 +115,7 @@ impl NoiseModel {
         }
         out.list(&self.unseen, Sealed::f64);
         out.list(&self.prototypes, Sealed::f64);
+        out.list(&self.shares, Sealed::f64);
     }
 
     /// Reads what [`write`](Self::write) wrote for `classes` classes.
@@ -124,17 +133,22 @@ impl NoiseModel {
             columns.push(column);
         }
         let (unseen, prototypes) = (from.list(Opened::f64)?, from.list(Opened::f64)?);
-        let square = classes <= MOST_CLASSES && prototypes.len() == classes * classes;
-        let positive = unseen.iter().chain(&prototypes).all(|&entry| entry >= 0.0);
-        if classes < 2 || unseen.len() != classes || !(prototypes.is_empty() || square) || !positive {
+        let shares: Vec<f64> = from.list(Opened::f64)?;
+        let square = classes <= MOST_CLASSES && prototypes.len() == classes * classes && shares.len() == classes;
+        let positive = unseen.iter().chain(&prototypes).chain(&shares).all(|&entry| entry >= 0.0);
+        if classes < 2
+            || unseen.len() != classes
+            || !(prototypes.is_empty() && shares.is_empty() || square)
+            || !positive
+        {
             return Err(from.bad("a transition matrix of another size"));
         }
-        Ok(Self { columns, unseen, prototypes })
+        Ok(Self { columns, unseen, prototypes, shares })
     }
 
     /// b_z(x) with these prototypes, at share λ and sharpness c.
     pub(crate) fn likelihood(&self, share: f64, sharpness: f64) -> ClassLikelihood {
-        ClassLikelihood::new(&self.prototypes, share, sharpness, self.unseen.len())
+        ClassLikelihood::new(&self.prototypes, &self.shares, share, sharpness, self.unseen.len())
     }
 
     /// T moved a little towards the uniform distribution: EM cannot make an entry that is 0 larger.

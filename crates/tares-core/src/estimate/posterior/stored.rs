@@ -7,7 +7,7 @@ use crate::envelope::{Opened, Sealed};
 use crate::error::Result;
 
 const KIND: &[u8; 4] = b"nois";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 impl Posterior {
     /// K.
