@@ -95,7 +95,7 @@ impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
             if label as usize >= row.len() {
                 continue;
             }
-            let verdict = self.judge.entries(row, label, summary.max, &mut memory);
+            let verdict = self.judge.entries(row, label, summary.max, self.cut, &mut memory);
             wrong += f64::from(1.0 - verdict.right as f32);
             if verdict.right <= f64::from(self.cut) {
                 (self.look)(index, label, row, verdict);

@@ -112,32 +112,18 @@ impl Informative {
     /// Finds them; `max` is the largest entry.
     #[inline(always)]
     pub(crate) fn find<R: Number>(&mut self, row: &[R], label: usize, max: f32) {
-        self.mark(row, label, max);
-        self.collect(row);
-    }
-
-    /// Marks them and returns how many there are.
-    #[inline(always)]
-    pub(crate) fn mark<R: Number>(&mut self, row: &[R], label: usize, max: f32) -> usize {
         let least = max * NEGLIGIBLE as f32;
         self.marks.resize(row.len().next_multiple_of(8), 0);
         for (mark, value) in self.marks.iter_mut().zip(row) {
             *mark = u8::from(value.narrow() >= least);
         }
         self.marks[label] = 1;
-        let eights = self.marks.as_chunks::<8>().0.iter();
-        eights.map(|marks| u64::from_le_bytes(*marks).count_ones() as usize).sum()
-    }
-
-    /// 1 for informative classes, 0 for others: K of them.
-    #[inline(always)]
-    pub(crate) fn marks(&self, classes: usize) -> &[u8] {
-        &self.marks[..classes]
+        self.collect(row);
     }
 
     /// Lists the marked ones.
     #[inline(always)]
-    pub(crate) fn collect<R: Number>(&mut self, row: &[R]) {
+    fn collect<R: Number>(&mut self, row: &[R]) {
         self.names.clear();
         self.values.clear();
         // Most marks are 0, so eight are tested at a time.
