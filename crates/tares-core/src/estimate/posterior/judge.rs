@@ -123,7 +123,7 @@ impl Judge {
         if self.classes <= FEW {
             let mut lanes = Lanes::<1>::new();
             let results = self.side_by_side(row, &[label], &mut lanes);
-            return lanes.verdict(&results, 0, label, self.classes);
+            return results.verdict(0, lanes.suggested(&[label], self.classes)[0]);
         }
         self.entries(row, label, RowSummary::of(row).max, f32::INFINITY, &mut Entries::default())
     }
@@ -244,10 +244,14 @@ impl Judge {
     ) -> Results<L> {
         let classes = self.classes;
         let values = &mut lanes.values[..classes];
+        // Slices of K numbers: so it is known that no class lies outside.
+        let rows: [&[R]; L] = std::array::from_fn(|lane| &rows[lane * classes..][..classes]);
         for (class, values) in values.iter_mut().enumerate() {
-            for (lane, value) in values.iter_mut().enumerate() {
-                *value = rows[lane * classes + class].narrow();
+            let mut read = [0.0; L];
+            for lane in 0..L {
+                read[lane] = rows[lane][class].narrow();
             }
+            *values = read;
         }
         let (mut sums, mut maxima, mut minima, mut choices) = (values[0], values[0], values[0], [0; L]);
         for (class, values) in values.iter().enumerate().skip(1) {
@@ -290,17 +294,28 @@ impl Judge {
     }
 }
 
-impl<const L: usize> Lanes<L> {
-    /// The verdict on the row in `lane`: the likeliest other class is the one with the largest b_z T[z][given].
+impl<const L: usize> Results<L> {
+    /// The verdict on the row in `lane`, whose likeliest other class is known.
     #[inline(always)]
-    pub(super) fn verdict(&self, results: &Results<L>, lane: usize, label: Label, classes: usize) -> Verdict {
-        let (mut best, mut suggested) = (-1.0, u32::from(label == 0));
+    pub(super) fn verdict(&self, lane: usize, suggested: Label) -> Verdict {
+        Verdict { right: f64::from(self.right[lane]), suggested, contradicted: self.own[lane] < 1.0 }
+    }
+}
+
+impl<const L: usize> Lanes<L> {
+    /// The likeliest other class of each row: the one with the largest b_z T[z][given].
+    #[inline(always)]
+    pub(super) fn suggested(&self, labels: &[Label; L], classes: usize) -> [Label; L] {
+        let (mut best, mut suggested) = ([-1.0; L], labels.map(|label| u32::from(label == 0)));
         for (class, joint) in (0..).zip(&self.joint[..classes]) {
-            if class != label && joint[lane] > best {
-                (best, suggested) = (joint[lane], class);
+            for lane in 0..L {
+                // Not `&&`, which would be a branch.
+                let better = (joint[lane] > best[lane]) & (labels[lane] != class);
+                best[lane] = if better { joint[lane] } else { best[lane] };
+                suggested[lane] = if better { class } else { suggested[lane] };
             }
         }
-        Verdict { right: f64::from(results.right[lane]), suggested, contradicted: results.own[lane] < 1.0 }
+        suggested
     }
 }
 

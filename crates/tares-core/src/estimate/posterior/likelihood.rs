@@ -81,10 +81,9 @@ impl ClassLikelihood {
         }
         let mut most = [f32::MIN; L];
         for (likelihoods, informative) in likelihoods.iter_mut().zip(informative) {
-            // A copy, so that compilers need no branch around the load.
-            let logs = *likelihoods;
             for lane in 0..L {
-                likelihoods[lane] = if informative[lane] > 0.0 { logs[lane] } else { f32::MIN };
+                // The logarithm, or `f32::MIN` for a class that is not informative: without a choice, which compilers turn into branches.
+                likelihoods[lane] = likelihoods[lane] * informative[lane] + (informative[lane] - 1.0) * f32::MAX;
                 most[lane] = larger(most[lane], likelihoods[lane]);
             }
         }
