@@ -5,7 +5,7 @@
 //! python compare/estimate/differences.py OLD NEW
 //! ```
 //! Writes `OUT/settings.csv` (a line per setting: estimated rate, interval, F1) and the suspects of each setting, 32-bit row numbers, in
-//! `OUT/N.rows`. Takes about 20 seconds on two cores.
+//! `OUT/N.rows`. Takes about 30 seconds of processor time.
 
 use std::fmt::Write;
 use std::path::PathBuf;

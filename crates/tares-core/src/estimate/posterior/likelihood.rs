@@ -127,8 +127,8 @@ impl ClassLikelihood {
     }
 
     /// The least probability that counts in a row whose largest probability is `top`, where λ = 0: no negligible one, and none whose b is
-    /// below 2⁻³⁰. All of those together are less than a millionth of what the likeliest class contributes, and a large sharpness makes
-    /// most classes of a row one of them.
+    /// below 2⁻³⁰. A thousand of those add up to a millionth of the likeliest class's b (T weighs both), and a large sharpness makes most
+    /// classes of a row one of them.
     #[inline(always)]
     pub(crate) fn least(&self, top: f32) -> f32 {
         let floor = FLOOR as f32;
