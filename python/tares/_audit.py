@@ -269,9 +269,10 @@ class Audit:
                 **ids,
                 "given": lambda: classes[found.given()],
                 "suggested": lambda: classes[found.suggested()],
-                "score": found.score(),
-                "p_given": found.p_given(),
-                "p_suggested": found.p_suggested(),
+                # Methods, called when the column is first used: a mask of the suspects needs none of them.
+                "score": found.score,
+                "p_given": found.p_given,
+                "p_suggested": found.p_suggested,
                 "reason": lambda: np.array(found.reasons(names(classes)), dtype=object),
             },
             index=None if index is None else index[row],

@@ -77,6 +77,14 @@ impl Overview {
     }
 }
 
+impl RowSummary {
+    /// Whether these are surely probabilities. Each comparison is false for NaN.
+    #[inline(always)]
+    pub(crate) fn is_fine(&self) -> bool {
+        (self.min >= 0.0) & (self.max <= 1.0) & ((self.sum - 1.0).abs() <= SURELY_FINE)
+    }
+}
+
 struct CountBlock<'a, R> {
     tally: &'a mut Tally,
     block: &'a Block<'a, R>,
@@ -157,16 +165,37 @@ impl Tally {
         agrees: bool,
     ) {
         let class = label as usize;
-        // Each comparison is false for NaN, so that such a row is examined, too.
-        let fine = summary.min >= 0.0 && summary.max <= 1.0 && (summary.sum - 1.0).abs() <= SURELY_FINE;
-        let fine = fine && class < row.len();
+        let fine = summary.is_fine() && class < row.len();
         if !fine && !self.examine(index, label, row) {
             return;
         }
         self.counts[class] += 1;
-        self.sums[class] += in_units(row[class].into());
+        self.sums[class] += i128::from(in_units(row[class].into()));
         self.disagreements += usize::from(!agrees);
-        self.confidence += in_units(f64::from(summary.max));
+        self.confidence += i128::from(in_units(f64::from(summary.max)));
+    }
+
+    /// Counts rows that are fine, with labels in 0..K: `own` are the probabilities of their labels, `maxima` the largest ones, `choices` the
+    /// classes of those.
+    #[inline(always)]
+    pub(crate) fn count_fine<const L: usize>(
+        &mut self,
+        labels: &[Label; L],
+        own: &[f32; L],
+        maxima: &[f32; L],
+        choices: &[u32; L],
+    ) {
+        let (mut disagreements, mut confidence) = (0, 0);
+        for lane in 0..L {
+            disagreements += u32::from(choices[lane] != labels[lane]);
+            confidence += in_units(f64::from(maxima[lane]));
+        }
+        self.disagreements += disagreements as usize;
+        self.confidence += i128::from(confidence);
+        for (&label, &own) in labels.iter().zip(own) {
+            self.counts[label as usize] += 1;
+            self.sums[label as usize] += i128::from(in_units(f64::from(own)));
+        }
     }
 
     /// Finds what is wrong with a row; returns whether it can be counted at all.
@@ -297,9 +326,12 @@ impl Tally {
     }
 }
 
+/// A probability in [`UNITS`], to the nearest: adding 1.5 · 2⁵² leaves the whole number in the low bits. (A cast has to look for numbers
+/// that are too large, and none is: what lies outside [0, 1] by more than a rounding is an error.)
 #[inline(always)]
-fn in_units(probability: f64) -> i128 {
-    i128::from((probability * UNITS) as i64)
+fn in_units(probability: f64) -> i64 {
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    ((probability * UNITS + ROUND).to_bits() as i64).wrapping_sub(ROUND.to_bits() as i64)
 }
 
 fn in_ones(units: i128) -> f64 {

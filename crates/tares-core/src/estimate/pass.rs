@@ -48,9 +48,8 @@ where
         let (start, end) = (shards[number], shards.get(number + 1).copied().unwrap_or(rows));
         for first in (start..end).step_by(height) {
             let last = (first + height).min(end);
-            buffer.resize((last - first) * classes, P::Number::default());
-            probs.read(first, buffer)?;
-            work(&mut state, &Block { first, given: &given[first..last], values: buffer, classes })?;
+            let values = rows_of(probs, first, last - first, buffer)?;
+            work(&mut state, &Block { first, given: &given[first..last], values, classes })?;
         }
         Ok(state)
     };
@@ -68,11 +67,25 @@ pub(crate) fn blocks<P: Probabilities + ?Sized>(
     let (height, mut buffer) = (block_height(classes), Vec::new());
     for first in (0..rows).step_by(height) {
         let last = (first + height).min(rows);
-        buffer.resize((last - first) * classes, P::Number::default());
-        probs.read(first, &mut buffer)?;
-        work(&Block { first, given: &given[first..last], values: &buffer, classes });
+        let values = rows_of(probs, first, last - first, &mut buffer)?;
+        work(&Block { first, given: &given[first..last], values, classes });
     }
     Ok(())
+}
+
+/// Some rows: as they lie in memory, or read into `buffer`.
+fn rows_of<'a, P: Probabilities + ?Sized>(
+    probs: &'a P,
+    first: usize,
+    rows: usize,
+    buffer: &'a mut Vec<P::Number>,
+) -> Result<&'a [P::Number]> {
+    if let Some(values) = probs.in_memory(first, rows) {
+        return Ok(values);
+    }
+    buffer.resize(rows * probs.classes(), P::Number::default());
+    probs.read(first, buffer)?;
+    Ok(buffer)
 }
 
 /// Reads single rows, `wanted` (ascending). `work` gets (position in `wanted`, row) of each, on any thread, shard by shard.
@@ -93,6 +106,11 @@ where
         let (start, end) = (shards[number], shards.get(number + 1).copied().unwrap_or(wanted.len()));
         for first in (start..end).step_by(height) {
             let rows = &wanted[first..(first + height).min(end)];
+            if rows.iter().all(|&row| probs.in_memory(row, 1).is_some()) {
+                let row_at = |&row: &usize| probs.in_memory(row, 1).unwrap_or_default();
+                (first..).zip(rows.iter().map(row_at)).for_each(|(place, row)| work(&mut state, place, row));
+                continue;
+            }
             buffer.resize(rows.len() * classes, P::Number::default());
             probs.read_rows(rows, buffer)?;
             (first..).zip(buffer.chunks_exact(classes)).for_each(|(place, row)| work(&mut state, place, row));

@@ -80,6 +80,12 @@ pub trait Probabilities: Sync {
     /// Whatever keeps the rows from being read.
     fn read(&self, first: usize, out: &mut [Self::Number]) -> Result<()>;
 
+    /// The numbers of rows `first..first + rows`, where they lie side by side in memory anyway: nothing is copied then. None by default.
+    fn in_memory(&self, first: usize, rows: usize) -> Option<&[Self::Number]> {
+        let _ = (first, rows);
+        None
+    }
+
     /// Writes the rows `wanted` (ascending) into `out`, row after row. [`read_spans`] by default.
     ///
     /// # Errors
@@ -164,6 +170,10 @@ impl<R: Number> Probabilities for ProbabilityMatrix<'_, R> {
     fn read(&self, first: usize, out: &mut [R]) -> Result<()> {
         out.copy_from_slice(&self.values[first * self.classes..][..out.len()]);
         Ok(())
+    }
+
+    fn in_memory(&self, first: usize, rows: usize) -> Option<&[R]> {
+        self.values.get(first * self.classes..(first + rows) * self.classes)
     }
 }
 

@@ -31,18 +31,25 @@ impl RowSummary {
                 minima[lane] = smaller(minima[lane], value);
             }
         }
+        // What is left is filled up to sixteen: all lanes always do the same, so that compilers keep them in vectors.
+        let (mut last, mut last_or_first) = ([0.0; LANES], [row.first().map_or(0.0, |value| value.narrow()); LANES]);
         for (lane, value) in rest.iter().enumerate() {
-            let value = value.narrow();
-            sums[lane] += value;
-            maxima[lane] = larger(maxima[lane], value);
-            minima[lane] = smaller(minima[lane], value);
+            (last[lane], last_or_first[lane]) = (value.narrow(), value.narrow());
+        }
+        for lane in 0..LANES {
+            sums[lane] += last[lane];
+            maxima[lane] = larger(maxima[lane], last_or_first[lane]);
+            minima[lane] = smaller(minima[lane], last_or_first[lane]);
         }
         Self { sum: across(sums, |a, b| a + b), max: across(maxima, larger), min: across(minima, smaller) }
     }
 }
 
 /// Joins the upper half of the lanes to the lower half until one is left: always in the same order.
-#[inline(always)]
+///
+/// Never inlined: compilers that see the last two lanes joined keep lanes in pairs, back to the loop that filled them, and use a quarter of
+/// each vector there.
+#[inline(never)]
 pub(crate) fn across(mut values: Lanes, join: impl Fn(f32, f32) -> f32) -> f32 {
     let mut width = LANES / 2;
     while width > 0 {

@@ -38,6 +38,8 @@ pub(crate) struct Em<'a> {
     /// Labels whose rows are summed together.
     parts: Vec<Range<usize>>,
     pub(crate) classes: usize,
+    /// How much the estimated class shares count: 0 for a classifier without skill, which never names a rare class, up to 1.
+    trust: f64,
 }
 
 /// Where EM has arrived.
@@ -50,7 +52,7 @@ pub(crate) struct EmFit {
 }
 
 impl<'a> Em<'a> {
-    pub(crate) fn new(rows: &'a [Rows]) -> Self {
+    pub(crate) fn new(rows: &'a [Rows], trust: f64) -> Self {
         let classes = rows.len();
         let inputs = rows.par_iter().enumerate().map(|(label, rows)| Inputs::of(rows, label as Label, classes));
         let all: usize = rows.iter().map(Rows::len).sum();
@@ -63,7 +65,7 @@ impl<'a> Em<'a> {
                 (first, count) = (label + 1, 0);
             }
         }
-        Self { rows, inputs: inputs.collect(), parts, classes }
+        Self { rows, inputs: inputs.collect(), parts, classes, trust }
     }
 
     /// Where EM begins: 10 % symmetric noise, prototypes and shares from the classifier's own answers.
@@ -74,7 +76,7 @@ impl<'a> Em<'a> {
         let first = self.step(&NoiseModel::uninformative(classes), &answers);
         let mut noise = NoiseModel::symmetric(classes, FIRST_RATE);
         noise.prototypes = first.noise.prototypes;
-        noise.shares = first.noise.shares;
+        noise.class_shares = first.noise.class_shares;
         noise
     }
 
@@ -99,7 +101,7 @@ impl<'a> Em<'a> {
             counts.extend(part.counts);
         }
         let drawn = self.rows.iter().map(Rows::len).sum();
-        let MStep { noise, rows, rate } = NoiseModel::m_step(&counts, predicted, drawn);
+        let MStep { noise, rows, rate } = NoiseModel::m_step(&counts, predicted, drawn, self.trust);
         EmFit { noise, log_likelihood: log_likelihood / rows, rate }
     }
 

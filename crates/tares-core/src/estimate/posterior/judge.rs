@@ -60,14 +60,11 @@ impl<const L: usize> Lanes<L> {
 #[derive(Default)]
 pub(super) struct Entries {
     informative: Informative,
-    /// b of the informative classes, in the order of their names; or of all classes.
+    /// b of the informative classes, in the order of their names.
     likelihoods: Vec<f32>,
     /// A column of T.
     column: Vec<f32>,
 }
-
-/// A row is judged whole where more than one in this many classes is informative: then a list of them costs more than it saves.
-const WHOLE: usize = 8;
 
 impl Judge {
     /// A judge of rows of `classes` classes.
@@ -107,12 +104,15 @@ impl Judge {
             (joint[class as usize][0], joint.iter().fold(0.0, |sum, joint| sum + joint[0]))
         } else {
             let mut memory = Entries::default();
-            let whole = self.likelihoods(row, label, RowSummary::of(row).max, &mut memory);
+            let Entries { informative, likelihoods, .. } = &mut memory;
+            informative.find(row, label as usize, RowSummary::of(row).max);
+            let Informative { names, values, .. } = informative;
+            entry_log_ratios(values, self.classes);
+            self.likelihood.of_entries(names, values, likelihoods);
             let column = self.columns.of(label as usize, self.classes);
-            let name = |at: usize| if whole { at as u32 } else { memory.informative.names[at] };
-            memory.likelihoods.iter().enumerate().fold((0.0, 0.0), |(own, total), (at, b)| {
-                let joint = b * column.at(name(at));
-                (if name(at) == class { joint } else { own }, total + joint)
+            likelihoods.iter().zip(&*names).fold((0.0, 0.0), |(own, total), (b, &name)| {
+                let joint = b * column.at(name);
+                (if name == class { joint } else { own }, total + joint)
             })
         };
         if total > 0.0 { f64::from(own / total) } else { 0.0 }
@@ -123,20 +123,34 @@ impl Judge {
         if self.classes <= FEW {
             let mut lanes = Lanes::<1>::new();
             let results = self.side_by_side(row, &[label], &mut lanes);
-            return lanes.verdict(&results, 0, label, self.classes);
+            return results.verdict(0, lanes.suggested(&[label], self.classes)[0]);
         }
-        self.entries(row, label, RowSummary::of(row).max, &mut Entries::default())
+        self.entries(row, label, RowSummary::of(row).max, f32::INFINITY, &mut Entries::default())
     }
 
+    /// One row of many classes; `max` is its largest entry. The suggested class of a row whose label is likelier right than `cut` is not
+    /// looked for.
     #[inline(always)]
-    pub(super) fn entries<R: Number>(&self, row: &[R], label: Label, max: f32, memory: &mut Entries) -> Verdict {
-        if self.likelihoods(row, label, max, memory) {
-            return self.whole_row(label, memory);
+    pub(super) fn entries<R: Number>(
+        &self,
+        row: &[R],
+        label: Label,
+        max: f32,
+        cut: f32,
+        memory: &mut Entries,
+    ) -> Verdict {
+        if self.likelihood.is_power() {
+            return self.by_powers(row, label, max, cut, &mut memory.column);
         }
+        let Entries { informative, likelihoods, .. } = memory;
+        informative.find(row, label as usize, max);
+        let Informative { names, values, .. } = informative;
+        entry_log_ratios(values, self.classes);
+        self.likelihood.of_entries(names, values, likelihoods);
         let column = self.columns.of(label as usize, self.classes);
         let (mut own, mut total, mut own_likelihood) = (0.0, 0.0, 0.0);
         let (mut best, mut suggested) = (-1.0, u32::from(label == 0));
-        for (&class, &b) in memory.informative.names.iter().zip(&memory.likelihoods) {
+        for (&class, &b) in names.iter().zip(likelihoods.iter()) {
             let joint = b * column.at(class);
             total += joint;
             if class == label {
@@ -150,54 +164,75 @@ impl Judge {
         Verdict { right: f64::from(right), suggested, contradicted: own_likelihood < 1.0 }
     }
 
-    /// b of a row of many classes. Returns whether of all its classes, or of the informative ones alone.
+    /// The same where b is a power of the probability: sixteen classes at a time, in one pass over the row, without any list. A second pass
+    /// finds the suggested class.
     #[inline(always)]
-    fn likelihoods<R: Number>(&self, row: &[R], label: Label, max: f32, memory: &mut Entries) -> bool {
-        let Entries { informative, likelihoods, .. } = memory;
-        let marked = informative.mark(row, label as usize, max);
-        if self.likelihood.is_power() && WHOLE * marked > self.classes {
-            likelihoods.clear();
-            likelihoods.extend(row.iter().map(|value| value.narrow()));
-            self.likelihood.of_whole_row(likelihoods, informative.marks(self.classes), marked);
-            return true;
-        }
-        informative.collect(row);
-        let Informative { names, values, .. } = informative;
-        entry_log_ratios(values, self.classes);
-        self.likelihood.of_entries(names, values, likelihoods);
-        false
+    fn by_powers<R: Number>(&self, row: &[R], label: Label, max: f32, cut: f32, room: &mut Vec<f32>) -> Verdict {
+        let stored = self.columns.of(label as usize, self.classes);
+        let column = stored.whole(room);
+        let own_probability = row[label as usize].narrow();
+        let [own, ..] = self.likelihood.of_sixteen(&[own_probability; LANES], f32::NEG_INFINITY, max);
+        let own = own * column[label as usize];
+        let mut totals = [0.0; LANES];
+        self.each_joint(row, column, label, max, |_, joint| {
+            totals.iter_mut().zip(joint).for_each(|(total, joint)| *total += joint);
+        });
+        let total = own + across(totals, |a, b| a + b);
+        let right = if total > 0.0 { own / total } else { 0.0 };
+        let suggested =
+            if right <= cut { self.likeliest_other(row, column, label, max) } else { u32::from(label == 0) };
+        Verdict { right: f64::from(right), suggested, contradicted: own_probability < max }
     }
 
-    /// As [`entries`](Self::entries), from b of all classes: sixteen sums and sixteen largest entries side by side.
+    /// The class other than the given one with the largest b_z T[z][given]; the first of equal ones.
     #[inline(always)]
-    fn whole_row(&self, label: Label, memory: &mut Entries) -> Verdict {
-        let Entries { likelihoods, column, .. } = memory;
-        let stored = self.columns.of(label as usize, self.classes);
-        let column = stored.whole(column);
-        let own_likelihood = likelihoods[label as usize];
-        let own = own_likelihood * column[label as usize];
-        let (mut totals, mut bests, mut classes) = ([0.0; LANES], [-1.0; LANES], [u32::from(label == 0); LANES]);
-        let mut add = |first: usize, b: &[f32], t: &[f32]| {
-            for lane in 0..b.len() {
-                let (class, joint) = ((first + lane) as u32, b[lane] * t[lane]);
-                totals[lane] += joint;
-                let better = joint > bests[lane] && class != label;
-                bests[lane] = if better { joint } else { bests[lane] };
-                classes[lane] = if better { class } else { classes[lane] };
+    fn likeliest_other<R: Number>(&self, row: &[R], column: &[f32], label: Label, max: f32) -> Label {
+        let (mut bests, mut classes) = ([0.0; LANES], [u32::from(label == 0); LANES]);
+        self.each_joint(row, column, label, max, |first, joint| {
+            for lane in 0..LANES {
+                let better = joint[lane] > bests[lane];
+                bests[lane] = if better { joint[lane] } else { bests[lane] };
+                classes[lane] = if better { first as u32 + lane as u32 } else { classes[lane] };
             }
-        };
-        let ((bs, rest), (ts, rest_ts)) = (likelihoods.as_chunks::<LANES>(), column.as_chunks::<LANES>());
-        for (first, (b, t)) in (0..).step_by(LANES).zip(bs.iter().zip(ts)) {
-            add(first, b, t);
-        }
-        add(bs.len() * LANES, rest, rest_ts);
-        let total = across(totals, |a, b| a + b);
-        // The first of equal classes, as in `entries`.
+        });
         let better = |a: &(f32, u32), b: &(f32, u32)| a.0 > b.0 || (a.0 == b.0 && a.1 < b.1);
         let best = bests.into_iter().zip(classes).reduce(|a, b| if better(&b, &a) { b } else { a });
-        let suggested = best.map_or(u32::from(label == 0), |best| best.1);
-        let right = if total > 0.0 { own / total } else { 0.0 };
-        Verdict { right: f64::from(right), suggested, contradicted: own_likelihood < 1.0 }
+        best.map_or(u32::from(label == 0), |best| best.1)
+    }
+
+    /// Calls `each` with (the first class, b_z T[z][given] of sixteen classes); 0 for classes that are negligible, for the given one, and
+    /// beyond the last. Sixteen negligible classes are skipped.
+    #[inline(always)]
+    fn each_joint<R: Number>(
+        &self,
+        row: &[R],
+        column: &[f32],
+        label: Label,
+        max: f32,
+        mut each: impl FnMut(usize, [f32; LANES]),
+    ) {
+        let least = self.likelihood.least(max);
+        let ((rows, rest), (ts, rest_ts)) = (row.as_chunks::<LANES>(), column.as_chunks::<LANES>());
+        let (mut last, mut last_t) = ([-1.0; LANES], [0.0; LANES]);
+        last.iter_mut().zip(rest).for_each(|(to, from)| *to = from.narrow());
+        last_t[..rest_ts.len()].copy_from_slice(rest_ts);
+        // One loop for all, so that its body is compiled in place, with the instructions of `widest`.
+        for number in 0..=rows.len() {
+            let mut values = match rows.get(number) {
+                Some(values) => values.map(|value| value.narrow()),
+                None => last,
+            };
+            if label as usize / LANES == number {
+                values[label as usize % LANES] = -1.0;
+            }
+            if !values.iter().fold(false, |any, &p| any | (p >= least)) {
+                continue;
+            }
+            let mut joint = self.likelihood.of_sixteen(&values, least, max);
+            let t = ts.get(number).unwrap_or(&last_t);
+            joint.iter_mut().zip(t).for_each(|(joint, t)| *joint *= t);
+            each(number * LANES, joint);
+        }
     }
 
     #[inline(always)]
@@ -209,10 +244,14 @@ impl Judge {
     ) -> Results<L> {
         let classes = self.classes;
         let values = &mut lanes.values[..classes];
+        // Slices of K numbers: so it is known that no class lies outside.
+        let rows: [&[R]; L] = std::array::from_fn(|lane| &rows[lane * classes..][..classes]);
         for (class, values) in values.iter_mut().enumerate() {
-            for (lane, value) in values.iter_mut().enumerate() {
-                *value = rows[lane * classes + class].narrow();
+            let mut read = [0.0; L];
+            for lane in 0..L {
+                read[lane] = rows[lane][class].narrow();
             }
+            *values = read;
         }
         let (mut sums, mut maxima, mut minima, mut choices) = (values[0], values[0], values[0], [0; L]);
         for (class, values) in values.iter().enumerate().skip(1) {
@@ -255,17 +294,28 @@ impl Judge {
     }
 }
 
-impl<const L: usize> Lanes<L> {
-    /// The verdict on the row in `lane`: the likeliest other class is the one with the largest b_z T[z][given].
+impl<const L: usize> Results<L> {
+    /// The verdict on the row in `lane`, whose likeliest other class is known.
     #[inline(always)]
-    pub(super) fn verdict(&self, results: &Results<L>, lane: usize, label: Label, classes: usize) -> Verdict {
-        let (mut best, mut suggested) = (-1.0, u32::from(label == 0));
+    pub(super) fn verdict(&self, lane: usize, suggested: Label) -> Verdict {
+        Verdict { right: f64::from(self.right[lane]), suggested, contradicted: self.own[lane] < 1.0 }
+    }
+}
+
+impl<const L: usize> Lanes<L> {
+    /// The likeliest other class of each row: the one with the largest b_z T[z][given].
+    #[inline(always)]
+    pub(super) fn suggested(&self, labels: &[Label; L], classes: usize) -> [Label; L] {
+        let (mut best, mut suggested) = ([-1.0; L], labels.map(|label| u32::from(label == 0)));
         for (class, joint) in (0..).zip(&self.joint[..classes]) {
-            if class != label && joint[lane] > best {
-                (best, suggested) = (joint[lane], class);
+            for lane in 0..L {
+                // Not `&&`, which would be a branch.
+                let better = (joint[lane] > best[lane]) & (labels[lane] != class);
+                best[lane] = if better { joint[lane] } else { best[lane] };
+                suggested[lane] = if better { class } else { suggested[lane] };
             }
         }
-        Verdict { right: f64::from(results.right[lane]), suggested, contradicted: results.own[lane] < 1.0 }
+        suggested
     }
 }
 
@@ -320,24 +370,21 @@ pub(super) mod tests {
         (probs, given)
     }
 
-    /// Both forms of judging a row of many classes: a list of the informative ones, and all of them.
+    /// Powers of all probabilities of a row are what a list of its informative classes says.
     #[test]
-    fn a_row_judged_whole_is_judged_as_by_its_informative_classes() {
+    fn a_row_judged_by_powers_is_judged_as_by_its_informative_classes() {
         use crate::estimate::posterior::noise_model::NoiseModel;
         for classes in [300, 1000, 2100] {
             let (probs, given) = case(300, classes);
             let noise = NoiseModel::symmetric(classes, 0.2);
             let judge = Judge::new(noise.columns(), classes, ClassLikelihood::new(&[], &[], 0.0, 2.0, classes));
-            let mut whole = 0;
             for (row, &label) in probs.chunks_exact(classes).zip(&given) {
                 let got = judge.row(row, label);
-                let mut memory = Entries::default();
-                whole += usize::from(judge.likelihoods(row, label, RowSummary::of(row).max, &mut memory));
-                let Entries { informative, likelihoods, .. } = &mut memory;
+                let Entries { mut informative, mut likelihoods, .. } = Entries::default();
                 informative.find(row, label as usize, RowSummary::of(row).max);
-                let Informative { names, values, .. } = informative;
+                let Informative { names, values, .. } = &mut informative;
                 entry_log_ratios(values, classes);
-                judge.likelihood.of_entries(names, values, likelihoods);
+                judge.likelihood.of_entries(names, values, &mut likelihoods);
                 let column = judge.columns.of(label as usize, classes);
                 let joint = |at: usize| f64::from(likelihoods[at] * column.at(names[at]));
                 let total: f64 = (0..names.len()).map(joint).sum();
@@ -355,7 +402,6 @@ pub(super) mod tests {
                 assert_eq!(got.contradicted, likelihoods[own] < 1.0);
                 assert!((judge.probability(row, label, label) - got.right).abs() < 1e-5);
             }
-            assert!(whole > 100, "{classes}: {whole} rows were judged whole");
         }
     }
 

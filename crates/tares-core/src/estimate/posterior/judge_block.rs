@@ -9,6 +9,7 @@ use crate::estimate::pass::Block;
 use crate::estimate::probabilities::Number;
 use crate::estimate::row::RowSummary;
 use crate::widest::Work;
+use std::hint::black_box;
 
 /// The probability that a label is wrong is a multiple of 1 / [`WRONG_UNITS`]: it is 1 minus a 32-bit number. Sums of such
 /// multiples are whole numbers, the same in every order and grouping of the rows.
@@ -44,8 +45,10 @@ impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
         let (groups, rest) = block.given.as_chunks::<ROWS>();
         for (group, labels) in groups.iter().enumerate() {
             let rows = &block.values[group * size..][..size];
-            let results = self.judge.side_by_side(rows, labels, &mut lanes);
-            self.take(block.first + group * ROWS, labels, rows, &results, &lanes);
+            // What follows joins the lanes. Compilers that see it keep lanes in pairs, as in `row::across`; behind a black box they do not.
+            let results = black_box(self.judge.side_by_side(rows, labels, &mut lanes));
+            self.count(block.first + group * ROWS, labels, ROWS, rows, &results);
+            self.show(block.first + group * ROWS, labels, ROWS, rows, &results, &lanes);
             wrong.iter_mut().zip(results.right).for_each(|(wrong, right)| *wrong += f64::from(1.0 - right));
         }
         let mut wrong: f64 = wrong.iter().sum();
@@ -60,28 +63,62 @@ impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
                 rows.extend_from_slice(&block.values[from * classes..][..classes]);
             }
             let results = self.judge.side_by_side(&rows, &labels, &mut lanes);
-            self.take(block.first + from, rest, &rows, &results, &lanes);
+            self.count(block.first + from, &labels, rest.len(), &rows, &results);
+            self.show(block.first + from, &labels, rest.len(), &rows, &results, &lanes);
             wrong += results.right[..rest.len()].iter().map(|&right| f64::from(1.0 - right)).sum::<f64>();
         }
         wrong
     }
 
+    /// Counts the first `present` of eight rows.
     #[inline(always)]
-    fn take(&mut self, first: usize, labels: &[Label], rows: &[R], results: &Results<ROWS>, lanes: &Lanes<ROWS>) {
+    fn count(&mut self, first: usize, labels: &[Label; ROWS], present: usize, rows: &[R], results: &Results<ROWS>) {
         let classes = self.judge.classes();
-        for (lane, &label) in labels.iter().enumerate() {
+        let Results { sums, maxima, minima, choices, .. } = results;
+        if R::NARROW && present == ROWS {
+            let mut fine = true;
+            for lane in 0..ROWS {
+                let (sum, max, min) = (sums[lane], maxima[lane], minima[lane]);
+                fine &= RowSummary { sum, max, min }.is_fine() & ((labels[lane] as usize) < classes);
+            }
+            if fine {
+                let own = std::array::from_fn(|lane| rows[lane * classes + labels[lane] as usize].narrow());
+                return self.tally.count_fine(labels, &own, maxima, choices);
+            }
+        }
+        for (lane, &label) in labels.iter().enumerate().take(present) {
             let row = &rows[lane * classes..][..classes];
             // 64-bit numbers that differ may be equal in 32 bits, so their first choice is found again.
             match R::NARROW {
                 true => {
-                    let (sum, max, min) = (results.sums[lane], results.maxima[lane], results.minima[lane]);
-                    let agrees = results.choices[lane] == label;
-                    self.tally.count(first + lane, label, row, RowSummary { sum, max, min }, agrees);
+                    let (sum, max, min) = (sums[lane], maxima[lane], minima[lane]);
+                    self.tally.count(first + lane, label, row, RowSummary { sum, max, min }, choices[lane] == label);
                 }
                 false => _ = self.tally.add(first + lane, label, row),
             }
+        }
+    }
+
+    /// Shows the suspicious ones among the first `present` of eight rows.
+    #[inline(always)]
+    fn show(
+        &mut self,
+        first: usize,
+        labels: &[Label; ROWS],
+        present: usize,
+        rows: &[R],
+        results: &Results<ROWS>,
+        lanes: &Lanes<ROWS>,
+    ) {
+        let classes = self.judge.classes();
+        if !results.right.iter().fold(false, |any, &right| any | (right <= self.cut)) {
+            return;
+        }
+        let suggested = lanes.suggested(labels, classes);
+        for lane in 0..present {
             if results.right[lane] <= self.cut {
-                (self.look)(first + lane, label, row, lanes.verdict(results, lane, label, classes));
+                let row = &rows[lane * classes..][..classes];
+                (self.look)(first + lane, labels[lane], row, results.verdict(lane, suggested[lane]));
             }
         }
     }
@@ -95,7 +132,7 @@ impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
             if label as usize >= row.len() {
                 continue;
             }
-            let verdict = self.judge.entries(row, label, summary.max, &mut memory);
+            let verdict = self.judge.entries(row, label, summary.max, self.cut, &mut memory);
             wrong += f64::from(1.0 - verdict.right as f32);
             if verdict.right <= f64::from(self.cut) {
                 (self.look)(index, label, row, verdict);

@@ -14,8 +14,9 @@
 //! c is the **sharpness**: the larger it is, the surer the model is of a row's class. Probabilities below a thousandth of
 //! the largest count only through their mean. Logarithms are to base 2, numbers have 32 bits.
 
+use super::sample::NEGLIGIBLE;
 use crate::estimate::math32::{exp2, larger, log2};
-use crate::estimate::row::{LANES, across};
+use crate::estimate::row::LANES;
 
 /// ε: keeps classes that the classifier excludes possible.
 pub(crate) const FLOOR: f64 = 1e-4;
@@ -30,22 +31,29 @@ pub(crate) struct ClassLikelihood {
     sharpness: f64,
     /// c · M', `[true][predicted]`; empty if λ = 0.
     weights: Vec<f32>,
-    /// c · entropy of M'_z.
+    /// c · entropy of M'_z + λ log₂ π_z.
     offsets: Vec<f32>,
+    /// (p + ε) / (top + ε) where b is 2⁻³⁰ if λ = 0.
+    least_ratio: f32,
 }
 
+/// log₂ of the smallest b that counts where b is a power of the probability.
+const LEAST_LOG: f64 = -30.0;
+
 impl ClassLikelihood {
-    /// `prototypes` is M, `[true][predicted]`, `shares` is π; both may be empty if λ, `share`, is 0.
-    pub(crate) fn new(prototypes: &[f64], shares: &[f64], share: f64, sharpness: f64, classes: usize) -> Self {
+    /// `prototypes` is M, `[true][predicted]`, `class_shares` is π; both may be empty if λ, `share`, is 0.
+    pub(crate) fn new(prototypes: &[f64], class_shares: &[f64], share: f64, sharpness: f64, classes: usize) -> Self {
+        let least_ratio = (LEAST_LOG / sharpness).exp2() as f32;
         if share == 0.0 {
-            return Self { classes, sharpness, weights: Vec::new(), offsets: vec![0.0; classes] };
+            return Self { classes, sharpness, weights: Vec::new(), offsets: vec![0.0; classes], least_ratio };
         }
         let one_hot = |place: usize| if place / classes == place % classes { 1.0 - share } else { 0.0 };
         let mixed: Vec<f64> = prototypes.iter().enumerate().map(|(place, m)| share * m + one_hot(place)).collect();
         let entropy = |row: &[f64]| row.iter().map(|&m| if m > 0.0 { -m * m.log2() } else { 0.0 }).sum::<f64>();
-        let rows = mixed.chunks_exact(classes).zip(shares);
+        let rows = mixed.chunks_exact(classes).zip(class_shares);
         let offsets = rows.map(|(row, pi)| (sharpness * entropy(row) + share * pi.log2()) as f32).collect();
-        Self { classes, sharpness, weights: mixed.into_iter().map(|m| (sharpness * m) as f32).collect(), offsets }
+        let weights = mixed.into_iter().map(|m| (sharpness * m) as f32).collect();
+        Self { classes, sharpness, weights, offsets, least_ratio }
     }
 
     /// b of rows side by side, from `lanes::log_ratios`, scaled so that the largest of each row is 1. Classes that are not
@@ -76,10 +84,9 @@ impl ClassLikelihood {
         }
         let mut most = [f32::MIN; L];
         for (likelihoods, informative) in likelihoods.iter_mut().zip(informative) {
-            // A copy, so that compilers need no branch around the load.
-            let logs = *likelihoods;
             for lane in 0..L {
-                likelihoods[lane] = if informative[lane] > 0.0 { logs[lane] } else { f32::MIN };
+                // The logarithm, or `f32::MIN` for a class that is not informative: without a choice, which compilers turn into branches.
+                likelihoods[lane] = likelihoods[lane] * informative[lane] + (informative[lane] - 1.0) * f32::MAX;
                 most[lane] = larger(most[lane], likelihoods[lane]);
             }
         }
@@ -122,41 +129,27 @@ impl ClassLikelihood {
         self.weights.is_empty()
     }
 
-    /// b of a whole row of many classes, in place of its probabilities, where most classes are informative (`marks`, `marked` of them) and
-    /// λ = 0: what [`entry_log_ratios`] and [`of_entries`](Self::of_entries) say of the informative classes, 0 for the others. Sums
-    /// and maxima have sixteen lanes, so that no addition waits for the one before.
+    /// The least probability that counts in a row whose largest probability is `top`, where λ = 0: no negligible one, and none whose b is
+    /// below 2⁻³⁰. A thousand of those add up to a millionth of the likeliest class's b (T weighs both), and a large sharpness makes most
+    /// classes of a row one of them.
     #[inline(always)]
-    pub(crate) fn of_whole_row(&self, row: &mut [f32], marks: &[u8], marked: usize) {
-        let (floor, sharpness) = (FLOOR as f32, self.sharpness as f32);
-        let mut sums = [0.0; LANES];
-        each_lane(row, marks, |lane, p, mark| sums[lane] += if mark > 0 { *p } else { 0.0 });
-        let others = (row.len() - marked) as f32;
-        let mean = larger(1.0 - across(sums, |a, b| a + b), 0.0) / larger(others, 1.0);
-        let base = log2(if others > 0.0 { mean + floor } else { floor });
-        let mut maxima = [f32::MIN; LANES];
-        each_lane(row, marks, |lane, p, mark| {
-            let log = sharpness * (log2(larger(*p + floor, 1e-30)) - base);
-            *p = if mark > 0 { log } else { f32::MIN };
-            maxima[lane] = larger(maxima[lane], *p);
-        });
-        let most = across(maxima, larger);
-        each_lane(row, marks, |_, p, mark| {
-            let b = exp2(*p - most);
-            *p = if mark > 0 { b } else { 0.0 };
-        });
+    pub(crate) fn least(&self, top: f32) -> f32 {
+        let floor = FLOOR as f32;
+        larger((top + floor).mul_add(self.least_ratio, -floor), top * NEGLIGIBLE as f32)
     }
-}
 
-/// Calls `each` with the lane, the number and the mark of every entry, sixteen at a time.
-#[inline(always)]
-fn each_lane(row: &mut [f32], marks: &[u8], mut each: impl FnMut(usize, &mut f32, u8)) {
-    let ((rows, rest), (marks, rest_marks)) = (row.as_chunks_mut::<LANES>(), marks.as_chunks::<LANES>());
-    for (row, marks) in rows.iter_mut().zip(marks) {
-        for lane in 0..LANES {
-            each(lane, &mut row[lane], marks[lane]);
+    /// b of sixteen classes of a row whose largest probability is `top`, where λ = 0: 0 for those whose probability is below `least`.
+    /// The mean of the negligible classes, which [`entry_log_ratios`] divides by, cancels out.
+    #[inline(always)]
+    pub(crate) fn of_sixteen(&self, probabilities: &[f32; LANES], least: f32, top: f32) -> [f32; LANES] {
+        let (floor, sharpness, base) = (FLOOR as f32, self.sharpness as f32, log2(larger(top + FLOOR as f32, 1e-30)));
+        let mut likelihoods = [0.0; LANES];
+        for (likelihood, &p) in likelihoods.iter_mut().zip(probabilities) {
+            let b = exp2(sharpness * (log2(larger(p + floor, 1e-30)) - base));
+            *likelihood = if p >= least { b } else { 0.0 };
         }
+        likelihoods
     }
-    rest.iter_mut().zip(rest_marks).enumerate().for_each(|(lane, (p, &mark))| each(lane, p, mark));
 }
 
 /// offset + Σ weight · log ratio, for some classes at once.

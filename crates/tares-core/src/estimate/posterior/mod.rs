@@ -115,7 +115,8 @@ impl Posterior {
         let Sample { rows, overview } = sample;
         let classes = rows.len();
         let few = thinned(rows, SEARCH_ROWS);
-        let em = Em::new(&few);
+        let trust = (overview.skill() / LEAST_SKILL).clamp(0.0, 1.0);
+        let em = Em::new(&few, trust);
         let start = em.start();
         let Peak { share, sharpness, fit } = search(&em, &start, classes);
         let likeliest = em.run(&fit.noise, share, sharpness, STEPS);
@@ -135,7 +136,7 @@ impl Posterior {
         let upper_sharpness = (sharpness * UPPER_FACTOR).min(MOST_SHARPNESS);
         let sharpness = (sharpness * factor).min(MOST_SHARPNESS);
         let rows = thinned(rows, FIT_ROWS);
-        let last = Em::new(&rows);
+        let last = Em::new(&rows, trust);
         let (upper, fit) = rayon::join(
             || em.run(&noise, share, upper_sharpness, STEPS),
             || last.run(&noise, share, sharpness, FEW_STEPS),
@@ -154,7 +155,7 @@ impl Posterior {
             cut,
             uniform_rate: uniform.rate,
             // All that a classifier without skill disagrees with may be its own mistakes.
-            low: low * (overview.skill() / LEAST_SKILL).clamp(0.0, 1.0),
+            low: low * trust,
             high,
         }
     }

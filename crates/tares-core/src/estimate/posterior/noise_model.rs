@@ -30,8 +30,8 @@ pub(crate) struct NoiseModel {
     unseen: Vec<f64>,
     /// M, `[true][predicted]`; empty with more than `MOST_CLASSES` classes.
     pub(crate) prototypes: Vec<f64>,
-    /// π: the share of each true class among the rows; empty without prototypes.
-    pub(crate) shares: Vec<f64>,
+    /// π: the share of each true class among the rows, as far as it is to be trusted; empty without prototypes.
+    pub(crate) class_shares: Vec<f64>,
 }
 
 /// What the M-step gives.
@@ -55,13 +55,14 @@ impl NoiseModel {
             columns: (0..classes as u32).map(|class| vec![(class, 1.0 - rate)]).collect(),
             unseen: vec![rate / (classes as f64 - 1.0); classes],
             prototypes: Vec::new(),
-            shares: Vec::new(),
+            class_shares: Vec::new(),
         }
     }
 
     /// The M-step, from the sufficient statistics: `counts` has a column of expected counts per given label, `predicted`
-    /// the sums of p weighted by responsibility, `[true][predicted]`. `drawn` is the number of drawn rows.
-    pub(crate) fn m_step(counts: &[Column], predicted: Vec<f64>, drawn: usize) -> MStep {
+    /// the sums of p weighted by responsibility, `[true][predicted]`. `drawn` is the number of drawn rows, `trust` how much
+    /// the class shares count, in [0, 1].
+    pub(crate) fn m_step(counts: &[Column], predicted: Vec<f64>, drawn: usize, trust: f64) -> MStep {
         let classes = counts.len();
         let (mut totals, mut all, mut right) = (vec![0.0; classes], 0.0, 0.0);
         for (label, column) in counts.iter().enumerate() {
@@ -98,11 +99,11 @@ impl NoiseModel {
             row.iter_mut().for_each(|value| *value /= sum);
         }
         let whole = all + pseudo * classes as f64;
-        let shares = match prototypes.is_empty() {
+        let class_shares = match prototypes.is_empty() {
             true => Vec::new(),
-            false => totals.iter().map(|total| (total + pseudo) / whole).collect(),
+            false => totals.iter().map(|total| ((total + pseudo) / whole).powf(trust)).collect(),
         };
-        MStep { noise: Self { columns, unseen, prototypes, shares }, rows: all, rate }
+        MStep { noise: Self { columns, unseen, prototypes, class_shares }, rows: all, rate }
     }
 
     /// Appends the model to bytes.
@@ -115,7 +116,7 @@ impl NoiseModel {
         }
         out.list(&self.unseen, Sealed::f64);
         out.list(&self.prototypes, Sealed::f64);
-        out.list(&self.shares, Sealed::f64);
+        out.list(&self.class_shares, Sealed::f64);
     }
 
     /// Reads what [`write`](Self::write) wrote for `classes` classes.
@@ -133,22 +134,22 @@ impl NoiseModel {
             columns.push(column);
         }
         let (unseen, prototypes) = (from.list(Opened::f64)?, from.list(Opened::f64)?);
-        let shares: Vec<f64> = from.list(Opened::f64)?;
-        let square = classes <= MOST_CLASSES && prototypes.len() == classes * classes && shares.len() == classes;
-        let positive = unseen.iter().chain(&prototypes).chain(&shares).all(|&entry| entry >= 0.0);
+        let class_shares: Vec<f64> = from.list(Opened::f64)?;
+        let square = classes <= MOST_CLASSES && prototypes.len() == classes * classes && class_shares.len() == classes;
+        let positive = unseen.iter().chain(&prototypes).chain(&class_shares).all(|&entry| entry >= 0.0);
         if classes < 2
             || unseen.len() != classes
-            || !(prototypes.is_empty() && shares.is_empty() || square)
+            || !(prototypes.is_empty() && class_shares.is_empty() || square)
             || !positive
         {
             return Err(from.bad("a transition matrix of another size"));
         }
-        Ok(Self { columns, unseen, prototypes, shares })
+        Ok(Self { columns, unseen, prototypes, class_shares })
     }
 
     /// b_z(x) with these prototypes, at share λ and sharpness c.
     pub(crate) fn likelihood(&self, share: f64, sharpness: f64) -> ClassLikelihood {
-        ClassLikelihood::new(&self.prototypes, &self.shares, share, sharpness, self.unseen.len())
+        ClassLikelihood::new(&self.prototypes, &self.class_shares, share, sharpness, self.unseen.len())
     }
 
     /// T moved a little towards the uniform distribution: EM cannot make an entry that is 0 larger.

@@ -9,8 +9,11 @@ pub use drawn_rows::DrawnRows;
 use crate::dataset::Label;
 use crate::error::Result;
 use crate::estimate::check::{Overview, check_sizes};
+use crate::estimate::math32::{larger, smaller};
 use crate::estimate::probabilities::{Number, Probabilities};
+use crate::estimate::row::across;
 use crate::estimate::{MissingRows, RowIds};
+use crate::widest::{Work, widest};
 use draw::{by_id, by_position};
 
 /// Probabilities kept per row: the largest ones and the given label's.
@@ -53,8 +56,7 @@ impl Rows {
     }
 
     pub(crate) fn push<R: Number>(&mut self, label: usize, row: &[R], max: f32, informative: &mut Informative) {
-        informative.find(row, label, max);
-        let Informative { names, values, .. } = informative;
+        let Informative { names, values, .. } = widest(FindLargest { informative, row, label, max });
         if names.len() > MOST_ENTRIES {
             let mut entries: Vec<(f32, u32)> = values.drain(..).zip(names.drain(..)).collect();
             // The given label always stays.
@@ -112,32 +114,23 @@ impl Informative {
     /// Finds them; `max` is the largest entry.
     #[inline(always)]
     pub(crate) fn find<R: Number>(&mut self, row: &[R], label: usize, max: f32) {
-        self.mark(row, label, max);
-        self.collect(row);
+        self.find_from(row, label, max * NEGLIGIBLE as f32);
     }
 
-    /// Marks them and returns how many there are.
+    /// Finds entries of at least `least`, and the given label's.
     #[inline(always)]
-    pub(crate) fn mark<R: Number>(&mut self, row: &[R], label: usize, max: f32) -> usize {
-        let least = max * NEGLIGIBLE as f32;
+    fn find_from<R: Number>(&mut self, row: &[R], label: usize, least: f32) {
         self.marks.resize(row.len().next_multiple_of(8), 0);
         for (mark, value) in self.marks.iter_mut().zip(row) {
             *mark = u8::from(value.narrow() >= least);
         }
         self.marks[label] = 1;
-        let eights = self.marks.as_chunks::<8>().0.iter();
-        eights.map(|marks| u64::from_le_bytes(*marks).count_ones() as usize).sum()
-    }
-
-    /// 1 for informative classes, 0 for others: K of them.
-    #[inline(always)]
-    pub(crate) fn marks(&self, classes: usize) -> &[u8] {
-        &self.marks[..classes]
+        self.collect(row);
     }
 
     /// Lists the marked ones.
     #[inline(always)]
-    pub(crate) fn collect<R: Number>(&mut self, row: &[R]) {
+    fn collect<R: Number>(&mut self, row: &[R]) {
         self.names.clear();
         self.values.clear();
         // Most marks are 0, so eight are tested at a time.
@@ -150,6 +143,32 @@ impl Informative {
                 marks &= marks - 1;
             }
         }
+    }
+}
+
+/// Finds at least the [`MOST_ENTRIES`] largest informative entries of a row, and not many more.
+struct FindLargest<'a, R> {
+    informative: &'a mut Informative,
+    row: &'a [R],
+    label: usize,
+    max: f32,
+}
+
+impl<'a, R: Number> Work for FindLargest<'a, R> {
+    type Output = &'a mut Informative;
+
+    #[inline(always)]
+    fn run(self) -> &'a mut Informative {
+        let Self { informative, row, label, max } = self;
+        // The largest entries of sixteen parts of the row: sixteen entries are at least as large as the smallest of these.
+        let mut parts = [0.0; MOST_ENTRIES];
+        for chunk in row.as_chunks::<MOST_ENTRIES>().0 {
+            for lane in 0..MOST_ENTRIES {
+                parts[lane] = larger(parts[lane], chunk[lane].narrow());
+            }
+        }
+        informative.find_from(row, label, larger(across(parts, smaller), max * NEGLIGIBLE as f32));
+        informative
     }
 }
 
@@ -198,6 +217,7 @@ impl Sample {
 mod tests {
     use super::*;
     use crate::estimate::ProbabilityMatrix;
+    use crate::stream::stream;
 
     #[test]
     fn a_rare_class_is_drawn_whole_and_a_common_one_in_part() {
@@ -211,6 +231,24 @@ mod tests {
         assert_eq!((sample[1].len(), sample[1].weight), (15, 1.0));
         let total: f64 = sample.iter().map(|rows| rows.weight * rows.len() as f64).sum();
         assert!((total - f64::from(rows)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_largest_entries_of_a_row_are_kept() {
+        let mut draws = stream(3, "rows");
+        for classes in [10, 40, 300, 1003] {
+            let row: Vec<f32> = (0..classes).map(|_| draws.unit().powi(4) as f32).collect();
+            let max = row.iter().copied().fold(0.0, larger);
+            let mut rows = Rows::default();
+            rows.push(5, &row, max, &mut Informative::default());
+            let mut wanted: Vec<u32> = (0..classes as u32).filter(|&class| class != 5).collect();
+            wanted.sort_by(|&a, &b| row[b as usize].total_cmp(&row[a as usize]));
+            wanted.retain(|&class| row[class as usize] >= max * NEGLIGIBLE as f32);
+            wanted.truncate(MOST_ENTRIES - 1);
+            wanted.push(5);
+            wanted.sort_unstable();
+            assert_eq!(rows.classes(), wanted, "{classes}");
+        }
     }
 
     #[test]
