@@ -10,6 +10,7 @@
 
 use super::e_step::EStep;
 use super::inputs::Inputs;
+use super::lanes::FEW;
 use super::likelihood::{ClassLikelihood, MOST_CLASSES};
 use super::noise_model::{MStep, NoiseModel};
 use super::row_posterior::{RowPosterior, RowPosteriors};
@@ -23,9 +24,10 @@ use std::ops::Range;
 /// always the same bits.
 const MOST_PARTS: usize = 16;
 const LEAST_ROWS: usize = 1000;
-/// Sharpness of the first step: high enough that a rare class's first prototype is not made of the many rows of a frequent class that is
-/// sometimes mistaken for it.
+/// Sharpness of the first step. With few classes it is high, or a rare class's first prototype would be made of the many rows of a
+/// frequent class that is sometimes mistaken for it. With many, each class has too few rows to be that strict.
 const FIRST_SHARPNESS: f64 = 4.0;
+const FIRST_SHARPNESS_OF_MANY: f64 = 2.0;
 /// Noise rate of the first T.
 const FIRST_RATE: f64 = 0.1;
 
@@ -72,7 +74,8 @@ impl<'a> Em<'a> {
     pub(crate) fn start(&self) -> NoiseModel {
         let classes = self.classes;
         // With a T that tells nothing, responsibilities are the classifier's answers. Only prototypes and shares are kept.
-        let answers = ClassLikelihood::new(&[], &[], 0.0, FIRST_SHARPNESS, classes);
+        let sharpness = if classes <= FEW { FIRST_SHARPNESS } else { FIRST_SHARPNESS_OF_MANY };
+        let answers = ClassLikelihood::new(&[], &[], 0.0, sharpness, classes);
         let first = self.step(&NoiseModel::uninformative(classes), &answers);
         let mut noise = NoiseModel::symmetric(classes, FIRST_RATE);
         noise.prototypes = first.noise.prototypes;

@@ -116,7 +116,9 @@ impl Posterior {
         let classes = rows.len();
         let few = thinned(rows, SEARCH_ROWS);
         let trust = (overview.skill() / LEAST_SKILL).clamp(0.0, 1.0);
-        let em = Em::new(&few, trust);
+        // With many classes each has too few rows to know its share.
+        let share_trust = if classes <= FEW { trust } else { 0.0 };
+        let em = Em::new(&few, share_trust);
         let start = em.start();
         let Peak { share, sharpness, fit } = search(&em, &start, classes);
         let likeliest = em.run(&fit.noise, share, sharpness, STEPS);
@@ -136,7 +138,7 @@ impl Posterior {
         let upper_sharpness = (sharpness * UPPER_FACTOR).min(MOST_SHARPNESS);
         let sharpness = (sharpness * factor).min(MOST_SHARPNESS);
         let rows = thinned(rows, FIT_ROWS);
-        let last = Em::new(&rows, trust);
+        let last = Em::new(&rows, share_trust);
         let (upper, fit) = rayon::join(
             || em.run(&noise, share, upper_sharpness, STEPS),
             || last.run(&noise, share, sharpness, FEW_STEPS),

@@ -15,6 +15,8 @@ const PSEUDO_COUNT: f64 = 0.1;
 const LEAST_RATE: f64 = 0.01;
 /// Pseudo-count, in drawn rows, of each prototype at its own class.
 const OWN_PSEUDO_COUNT: f64 = 1.0;
+/// Pseudo-count, in drawn rows, of each class in the shares: with hundreds of classes each has few rows.
+const SHARE_PSEUDO_COUNT: f64 = 20.0;
 /// How far T is moved towards the uniform distribution before EM begins at another sharpness.
 const SMOOTHING: f64 = 0.02;
 
@@ -98,10 +100,11 @@ impl NoiseModel {
             let sum: f64 = row.iter().sum();
             row.iter_mut().for_each(|value| *value /= sum);
         }
-        let whole = all + pseudo * classes as f64;
+        let more = SHARE_PSEUDO_COUNT * one_row;
+        let whole = all + more * classes as f64;
         let class_shares = match prototypes.is_empty() {
             true => Vec::new(),
-            false => totals.iter().map(|total| ((total + pseudo) / whole).powf(trust)).collect(),
+            false => totals.iter().map(|total| ((total + more) / whole).powf(trust)).collect(),
         };
         MStep { noise: Self { columns, unseen, prototypes, class_shares }, rows: all, rate }
     }
