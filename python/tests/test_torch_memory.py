@@ -20,6 +20,7 @@ def test_beliefs_by_hand() -> None:
     expected = torch.nn.functional.cross_entropy(answers.log(), labels)
     torch.testing.assert_close(value, expected)
     assert not loss.wrong().any() and loss.rate() == 0
+    loss.set_epoch(1)  # the end of the burn-in
     loss.set_epoch(2)  # the sharpness is 2 by now
     torch.testing.assert_close(loss.mistakes, torch.tensor([[0.875, 0.125], [0.5, 0.5]]))
     # Row 1: 0.36 * 0.125 against 0.16 * 0.5
@@ -29,7 +30,7 @@ def test_beliefs_by_hand() -> None:
 
 
 def test_the_label_is_taught_only_as_far_as_it_is_believed() -> None:
-    loss = MemoryLoss(torch.tensor([0, 0, 0, 1, 1, 1, 1]), classes=2, epochs=3)
+    loss = MemoryLoss(torch.tensor([0, 0, 0, 1, 1, 1, 1]), classes=2, epochs=3)  # seven rows: none is hidden
     logits = torch.tensor([[3.0, 0.0]] * 4 + [[0.0, 3.0]] * 3)
     for epoch in range(3):
         loss.set_epoch(epoch)
@@ -38,6 +39,30 @@ def test_the_label_is_taught_only_as_far_as_it_is_believed() -> None:
     assert loss.wrong().tolist() == [False] * 3 + [True] + [False] * 3
     # The gradient is (p - q) / 7.
     torch.testing.assert_close(given.grad, (logits.softmax(1) - loss.beliefs()) / 7)
+
+
+def test_hidden_rows_are_not_learnt_and_end_the_burn_in_once_labels_are_memorised() -> None:
+    labels = torch.arange(200) % 2
+    loss = MemoryLoss(labels, classes=2, epochs=20)
+    assert int(loss.hidden.sum()) == 20
+    # Visible labels are repeated, hidden ones are answered with class 0.
+    answered = torch.where(loss.hidden, 0, labels)
+    logits = (2.0 * torch.nn.functional.one_hot(answered, 2)).requires_grad_()
+    loss.set_epoch(0)
+    loss(logits, torch.arange(200)).backward()
+    assert logits.grad is not None
+    assert ((logits.grad.abs().sum(1) < 1e-7) == loss.hidden).all()
+    loss.set_epoch(1)
+    assert int(loss.burnt_in) == 1
+    fixed = MemoryLoss(labels, classes=2, epochs=20, hidden=0.0)
+    fixed.memory.copy_(loss.memory)
+    fixed.set_epoch(1)
+    assert int(fixed.burnt_in) == -1
+    fixed.set_epoch(6)
+    assert int(fixed.burnt_in) == 6
+    # The hidden rows show more mistakes than all rows do.
+    torch.testing.assert_close(loss.mistakes.sum(1), torch.ones(2))
+    assert loss.mistakes[0, 1] > fixed.mistakes[0, 1]
 
 
 def test_state_survives_and_eval_remembers_nothing() -> None:
@@ -84,7 +109,8 @@ def test_wrong_labels_of_a_small_training_are_found_and_not_learnt() -> None:
         ({"sharpness": 0.5}, "sharpness of a memory must be at least 1, got 0.5"),
         ({"surest": 0.0}, r"surest of a memory must be in \(0, 1\], got 0.0"),
         ({"burn_in": -1}, r"burn_in of a memory must be in \[0, 1\], got -1"),
-        ({"sharp_from": 2.0}, r"sharp_from of a memory must be in \[0, 1\], got 2.0"),
+        ({"rise": 2.0}, r"rise of a memory must be in \[0, 1\], got 2.0"),
+        ({"hidden": 1.0}, r"hidden of a memory must be in \[0, 1\), got 1.0"),
         ({"epochs": 0}, "epochs of a memory must be at least 1, got 0"),
         ({"classes": 2}, r"labels must be in 0..2, got 0 to 2"),
     ],

@@ -11,8 +11,17 @@
 //! `(t_i(c) / t_i(y))^γ > T[y][y] / T[c][y]`. With right labels T is nearly the identity and hardly any label is rejected; with heavy
 //! noise a slight preference of the memory is enough. So the threshold adapts to the noise that the memory sees, class by class.
 //!
-//! T is counted on the rows where the memory is sure, because hard rows look like rows with wrong labels. γ = 1 is the posterior of a
-//! calibrated memory, but a network that can memorise every label confirms the label in the end. With γ > 1, a belief that beats the
+//! T is counted on the rows where the memory is sure, because hard rows look like rows with wrong labels. But a network that has begun
+//! to memorise agrees with wrong labels, and then T finds too few mistakes: with two classes and 40 % of wrong labels this ruins
+//! everything. So the labels of some rows stay hidden from the network at first. What it answers there is not memorised:
+//!
+//! ```text
+//! memorised   (v − h) / (v − chance)     v, h: the mean of t_i(y_i) over visible and hidden rows; chance = Σ_y share(y)²
+//! rate        T[c][y] · max(1, D / d)    c ≠ y;  D, d: how often sure answers differ from the label, on hidden rows then and on all now
+//! ```
+//! The first tells when to stop believing all labels, the second how often they are wrong.
+//!
+//! γ = 1 is the posterior of a calibrated memory, but a network that can memorise every label confirms the label in the end. With γ > 1, a belief that beats the
 //! label grows from epoch to epoch, and so do the mistakes of a poor memory. So γ is 1 while the memory is young and rises later.
 
 use crate::dataset::{Label, check_labels};
@@ -39,6 +48,15 @@ pub struct Memory {
     classes: usize,
     /// `[N][K]`, decaying sums.
     sums: Vec<f32>,
+}
+
+/// How much better a memory knows the labels that the network was taught than those that were hidden from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Memorised {
+    /// The part of what was learnt about the visible labels that is not known about the hidden ones. 0: nothing is memorised; 1: nothing else.
+    pub share: f64,
+    /// The difference between visible and hidden rows in standard errors.
+    pub errors: f64,
 }
 
 /// `T[true][given]`: how labels are mistaken, as far as a memory can tell.
@@ -111,6 +129,66 @@ impl Memory {
         out.iter_mut().for_each(|t| *t = if total > 0.0 { *t / total } else { even });
     }
 
+    /// How much of the visible labels is memorised, told by the rows whose labels are `hidden`. Nothing, with fewer than two rows of either kind.
+    ///
+    /// ```
+    /// use tares_core::memory::Memory;
+    /// let mut memory = Memory::new(4, 2);
+    /// let given = [0, 1, 0, 1];
+    /// // Visible labels are repeated, hidden ones are guessed.
+    /// let answers = [[0.9, 0.1], [0.1, 0.9], [0.5, 0.5], [0.5, 0.5]];
+    /// (0..4).for_each(|row| memory.remember(row, &answers[row], 0.0));
+    /// let memorised = memory.memorised(&given, &[false, false, true, true])?;
+    /// assert!((memorised.share - 1.0).abs() < 1e-6);
+    /// # Ok::<(), tares_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Another number of labels than rows, or a label outside 0..K.
+    ///
+    /// # Panics
+    /// If `hidden` has another length.
+    pub fn memorised(&self, given: &[Label], hidden: &[bool]) -> Result<Memorised> {
+        same_length("labels", self.rows(), given.len())?;
+        check_labels("label", given, self.classes)?;
+        assert_eq!(hidden.len(), given.len(), "one mark per row");
+        let mut shares = vec![0.0; self.classes];
+        given.iter().for_each(|&label| shares[label as usize] += 1.0 / given.len() as f64);
+        let chance: f64 = shares.iter().map(|share| share * share).sum();
+        let mut answer = vec![0.0; self.classes];
+        let mut parts = [Spread::default(); 2];
+        for (row, (&label, &hidden)) in given.iter().zip(hidden).enumerate() {
+            self.answer(row, &mut answer);
+            parts[usize::from(hidden)].add(f64::from(answer[label as usize]));
+        }
+        let [visible, hidden] = parts;
+        if visible.count < 2.0 || hidden.count < 2.0 {
+            return Ok(Memorised { share: 0.0, errors: 0.0 });
+        }
+        let gap = visible.mean() - hidden.mean();
+        let error = (visible.variance() / visible.count + hidden.variance() / hidden.count).sqrt();
+        let share = gap / (visible.mean() - chance).max(1e-9);
+        Ok(Memorised { share, errors: gap / error.max(1e-9) })
+    }
+
+    /// How often the label differs from what is remembered, on the surest `part` of those of the `rows` that are remembered as each class.
+    ///
+    /// It starts with half a mistake in one row, so that it is never 0.
+    ///
+    /// # Errors
+    /// Another number of labels than rows, or a label outside 0..K.
+    ///
+    /// # Panics
+    /// If a row is outside 0..N.
+    pub fn disagreement(&self, given: &[Label], rows: impl IntoIterator<Item = usize>, part: f64) -> Result<f64> {
+        let (mut wrong, mut counted) = (0.5, 1.0);
+        for (class, sure) in self.surest(given, rows, part)?.iter().enumerate() {
+            wrong += sure.iter().filter(|&&row| given[row] as usize != class).count() as f64;
+            counted += sure.len() as f64;
+        }
+        Ok(wrong / counted)
+    }
+
     /// How labels are mistaken: the labels of the surest `part` of the rows that are remembered as each class, counted.
     ///
     /// Every class starts with one row whose label is right, so that a class that nothing is remembered as keeps its labels, and
@@ -120,26 +198,35 @@ impl Memory {
     /// Another number of labels than rows, or a label outside 0..K.
     pub fn mistakes(&self, given: &[Label], part: f64) -> Result<Mistakes> {
         let k = self.classes;
-        same_length("labels", self.rows(), given.len())?;
-        check_labels("label", given, k)?;
-        let mut remembered: Vec<Vec<(f32, usize)>> = vec![Vec::new(); k];
-        let mut answer = vec![0.0; k];
-        for row in 0..given.len() {
-            self.answer(row, &mut answer);
-            let best = (1..k).fold(0, |best, class| if answer[class] > answer[best] { class } else { best });
-            remembered[best].push((answer[best], row));
-        }
         let mut matrix = vec![1.0 / k as f32; k * k];
-        for (class, mut rows) in remembered.into_iter().enumerate() {
-            let counted = (part * rows.len() as f64).ceil() as usize;
-            rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        for (class, sure) in self.surest(given, 0..self.rows(), part)?.into_iter().enumerate() {
             let counts = &mut matrix[class * k..(class + 1) * k];
             counts[class] += 1.0;
-            rows[..counted.min(rows.len())].iter().for_each(|&(_, row)| counts[given[row] as usize] += 1.0);
+            sure.into_iter().for_each(|row| counts[given[row] as usize] += 1.0);
             let total: f32 = counts.iter().sum();
             counts.iter_mut().for_each(|count| *count /= total);
         }
         Ok(Mistakes { classes: k, matrix })
+    }
+
+    /// The surest `part` of those of the `rows` that are remembered as each class.
+    fn surest(&self, given: &[Label], rows: impl IntoIterator<Item = usize>, part: f64) -> Result<Vec<Vec<usize>>> {
+        let k = self.classes;
+        same_length("labels", self.rows(), given.len())?;
+        check_labels("label", given, k)?;
+        let mut remembered: Vec<Vec<(f32, usize)>> = vec![Vec::new(); k];
+        let mut answer = vec![0.0; k];
+        for row in rows {
+            self.answer(row, &mut answer);
+            let best = (1..k).fold(0, |best, class| if answer[class] > answer[best] { class } else { best });
+            remembered[best].push((answer[best], row));
+        }
+        let sure = remembered.into_iter().map(|mut rows| {
+            let counted = (part * rows.len() as f64).ceil() as usize;
+            rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            rows.into_iter().take(counted).map(|(_, row)| row).collect()
+        });
+        Ok(sure.collect())
     }
 }
 
@@ -147,6 +234,21 @@ impl Mistakes {
     /// `T[true][given]`.
     pub fn at(&self, truth: usize, given: usize) -> f32 {
         self.matrix[truth * self.classes + given]
+    }
+
+    /// The same mistakes, each `factor` (at least 1) times as often, but never so often that a label says less than a guess: a label stays
+    /// right in at least 1/K of the cases, or in as many as before.
+    pub fn more_often(mut self, factor: f64) -> Self {
+        let k = self.classes;
+        for (class, row) in self.matrix.chunks_exact_mut(k).enumerate() {
+            let wrong = f64::from(1.0 - row[class]);
+            if wrong > 0.0 {
+                let more = (wrong * factor.max(1.0)).min(wrong.max(1.0 - 1.0 / k as f64));
+                row.iter_mut().for_each(|share| *share *= (more / wrong) as f32);
+                row[class] = (1.0 - more) as f32;
+            }
+        }
+        self
     }
 
     /// `q(c) ∝ t(c)^γ T[c][y]`: turns a remembered answer into what is believed about the row's true class.
@@ -180,6 +282,30 @@ impl Mistakes {
     }
 }
 
+/// Count, sum and sum of squares.
+#[derive(Clone, Copy, Default)]
+struct Spread {
+    count: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Spread {
+    fn add(&mut self, value: f64) {
+        self.count += 1.0;
+        self.sum += value;
+        self.squares += value * value;
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum / self.count
+    }
+
+    fn variance(&self) -> f64 {
+        (self.squares / self.count - self.mean() * self.mean()).max(0.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,6 +328,54 @@ mod tests {
         assert_eq!([sure.at(1, 0), sure.at(1, 1)], [0.5, 0.5]);
         let all = memory.mistakes(&given, 1.0).unwrap();
         assert!((all.at(0, 0) - 3.5 / 6.0).abs() < 1e-6 && (all.at(1, 0) - 2.5 / 4.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn disagreement_is_the_share_of_mistakes_on_the_chosen_rows() {
+        let memory = memory(&[[0.9, 0.1], [0.6, 0.4], [0.95, 0.05], [0.7, 0.3], [0.1, 0.9], [0.2, 0.8]]);
+        let given = [0, 1, 0, 1, 0, 0];
+        // All rows: 2 of class 0 are wrong, both of class 1. The surest half: none, and the one of class 1.
+        assert_eq!(memory.disagreement(&given, 0..6, 1.0).unwrap(), 4.5 / 7.0);
+        assert_eq!(memory.disagreement(&given, 0..6, 0.5).unwrap(), 1.5 / 4.0);
+        assert_eq!(memory.disagreement(&given, [1, 3], 1.0).unwrap(), 2.5 / 3.0);
+        assert_eq!(memory.disagreement(&given, [], 1.0).unwrap(), 0.5);
+    }
+
+    #[test]
+    fn mistakes_made_more_often_keep_their_proportions() {
+        let mistakes = Mistakes { classes: 3, matrix: vec![0.8, 0.15, 0.05, 0.3, 0.3, 0.4, 0.0, 0.0, 1.0] };
+        assert_eq!(mistakes.clone().more_often(1.0), mistakes);
+        assert_eq!(mistakes.clone().more_often(0.5), mistakes, "never less often");
+        for factor in [1.5, 2.0, 100.0] {
+            let more = mistakes.clone().more_often(factor);
+            let row = |truth| [0, 1, 2].map(|given| more.at(truth, given));
+            assert!((0..3).all(|truth| (row(truth).iter().sum::<f32>() - 1.0).abs() < 1e-6), "{more:?}");
+            assert!((more.at(0, 1) / more.at(0, 2) - 3.0).abs() < 1e-5, "{more:?}");
+            assert!((f64::from(more.at(0, 0)) - (1.0 - 0.2 * factor).max(1.0 / 3.0)).abs() < 1e-6, "{more:?}");
+            // Right less often than a guess before: as before. Never wrong: still never.
+            assert!((more.at(1, 1) - 0.3).abs() < 1e-6 && row(2) == [0.0, 0.0, 1.0], "{more:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_of_hidden_labels_too_is_not_memorised() {
+        let given: Vec<Label> = (0..400).map(|row| row % 2).collect();
+        let hidden: Vec<bool> = (0..400).map(|row| row % 10 < 2).collect();
+        // `known` to every row, `told` in addition to visible ones.
+        let share = |known: f32, told: f32| {
+            let right = |row: usize| 0.5 + known + if hidden[row] { 0.0 } else { told } + 0.01 * (row % 7) as f32;
+            let rows: Vec<[f32; 2]> = (0..400)
+                .map(|row| if row % 2 == 0 { [right(row), 1.0 - right(row)] } else { [1.0 - right(row), right(row)] })
+                .collect();
+            memory(&rows).memorised(&given, &hidden).unwrap()
+        };
+        let nothing = share(0.2, 0.0);
+        assert!(nothing.share.abs() < 0.02 && nothing.errors.abs() < 1.0, "{nothing:?}");
+        let (some, more) = (share(0.2, 0.05), share(0.2, 0.2));
+        assert!(some.errors > 3.0 && (0.15..0.25).contains(&some.share), "{some:?}");
+        assert!(more.share > some.share && more.errors > some.errors, "{more:?}");
+        assert_eq!(memory(&[[0.9, 0.1]; 3]).memorised(&[0; 3], &[false, false, true]).unwrap().errors, 0.0);
+        assert!(memory(&[[0.9, 0.1]; 3]).memorised(&[0; 2], &[false; 2]).is_err());
     }
 
     #[test]

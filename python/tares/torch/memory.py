@@ -11,13 +11,19 @@ from .sample_loss import at_least_single
 
 #: Answers are kept this far from 0, so that no class becomes impossible.
 LEAST = 1e-4
+#: The burn-in ends when this part of what was learnt about the visible labels is not known about the hidden ones ...
+MEMORISED = 0.25
+#: ... and the difference exceeds this many standard errors.
+ERRORS = 3.0
 
 
 class MemoryLoss(nn.Module):
     """``mean_i -sum_c q_i(c) log p_i(c)`` with ``q_i(c) ~ t_i(c)^sharpness T[c][y_i]``: labels are corrected by remembered predictions.
 
     ``t_i`` is the moving average of the network's answers to row i. ``T[c][y]`` is the share of label y among the rows that the memory is
-    surest are c, counted by :meth:`set_epoch`. The noise rate need not be known: with right labels this is plain cross-entropy, and rows
+    surest are c, counted by :meth:`set_epoch`. In the burn-in all labels are believed, except that a tenth of the rows is not learnt from:
+    their labels tell when the network begins to memorise, which ends the burn-in, and how often labels are wrong (``T`` is scaled to
+    that). The noise rate need not be known: with right labels this is plain cross-entropy, and rows
     whose label is rejected are trained on the remembered answer. Memory and ``T`` are buffers: they move with ``.to(device)`` and are part
     of ``state_dict``. In ``eval()`` the memory is not changed.
 
@@ -36,9 +42,13 @@ class MemoryLoss(nn.Module):
     surest : float
         The fraction of each class's rows, surest first, on which mistakes are counted, in (0, 1].
     burn_in : float
-        The fraction of the epochs in which all labels are believed, at least one epoch.
-    sharp_from : float
-        The fraction of the epochs after which the full sharpness is reached; it rises from 1 at the end of the burn-in.
+        The fraction of the epochs after which the burn-in ends at the latest, at least one epoch.
+    rise : float
+        The fraction of the epochs, after the burn-in, in which the sharpness rises from 1.
+    hidden : float
+        The fraction of the rows, rounded down, that is not learnt from in the burn-in, in [0, 1). With 0 the burn-in has a fixed length.
+    seed : int
+        Which rows are hidden.
 
     Examples
     --------
@@ -57,6 +67,9 @@ class MemoryLoss(nn.Module):
     memory: Tensor
     mistakes: Tensor
     gamma: Tensor
+    hidden: Tensor
+    burnt_in: Tensor
+    disagreement: Tensor
 
     def __init__(
         self,
@@ -66,8 +79,10 @@ class MemoryLoss(nn.Module):
         beta: float = 0.7,
         sharpness: float = 2.0,
         surest: float = 0.5,
-        burn_in: float = 0.2,
-        sharp_from: float = 0.6,
+        burn_in: float = 0.3,
+        rise: float = 0.3,
+        hidden: float = 0.1,
+        seed: int = 1,
     ) -> None:
         super().__init__()
         if not 0 <= beta < 1:
@@ -78,7 +93,9 @@ class MemoryLoss(nn.Module):
             raise ValueError(f"surest of a memory must be in (0, 1], got {surest}")
         if epochs < 1:
             raise ValueError(f"epochs of a memory must be at least 1, got {epochs}")
-        for name, part in (("burn_in", burn_in), ("sharp_from", sharp_from)):
+        if not 0 <= hidden < 1:
+            raise ValueError(f"hidden of a memory must be in [0, 1), got {hidden}")
+        for name, part in (("burn_in", burn_in), ("rise", rise)):
             if not 0 <= part <= 1:
                 raise ValueError(f"{name} of a memory must be in [0, 1], got {part}")
         if labels.dim() != 1 or labels.numel() == 0 or labels.is_floating_point():
@@ -90,30 +107,45 @@ class MemoryLoss(nn.Module):
         self.sharpness: float = float(sharpness)
         self.surest: float = float(surest)
         self.burn_in: float = float(burn_in)
-        self.sharp_from: float = float(sharp_from)
+        self.rise: float = float(rise)
         self.register_buffer("labels", labels.detach().clone().long())
         self.register_buffer("memory", torch.zeros(labels.numel(), classes))
         #: T[true][given]; all NaN in the burn-in.
         self.register_buffer("mistakes", torch.full((classes, classes), math.nan))
         #: The sharpness of this epoch.
         self.register_buffer("gamma", torch.ones(()))
+        order = torch.randperm(labels.numel(), generator=torch.Generator().manual_seed(seed))
+        #: The rows that are not learnt from in the burn-in.
+        self.register_buffer("hidden", (order < int(hidden * labels.numel())).to(labels.device))
+        #: The epochs of the burn-in; -1 while it lasts.
+        self.register_buffer("burnt_in", torch.tensor(-1))
+        #: How often sure answers to hidden rows differed from their labels at its end.
+        self.register_buffer("disagreement", torch.zeros(()))
 
     def set_epoch(self, epoch: int) -> None:
-        """Counts anew how labels are mistaken; call it before every epoch, from 0. In the burn-in all labels are believed."""
-        start = max(1, math.floor(self.burn_in * self.epochs + 0.5))
-        if epoch < start:
+        """Ends the burn-in if it is time and counts anew how labels are mistaken; call it before every epoch, from 0."""
+        latest = max(1, math.floor(self.burn_in * self.epochs + 0.5))
+        if self.burnt_in < 0 and epoch > 0 and (epoch >= latest or self._memorises()):
+            self.burnt_in.fill_(epoch)
+            if self.hidden.any():
+                self.disagreement.fill_(self._disagreement(self._surest(self.hidden)))
+        if self.burnt_in < 0:
             self.mistakes.fill_(math.nan)
             return
-        risen = (epoch - start) / max(1.0, self.sharp_from * self.epochs - start)
+        risen = max(0, epoch - int(self.burnt_in)) / max(1.0, self.rise * self.epochs)
         self.gamma.fill_(1 + (self.sharpness - 1) * min(1.0, risen))
         classes = self.memory.shape[1]
-        sure, best = self._answers(slice(None)).max(1)
-        counts = torch.full_like(self.mistakes, 1 / classes) + torch.eye(classes, device=sure.device, dtype=sure.dtype)
-        for truth in range(classes):
-            rows = (best == truth).nonzero().squeeze(1)
-            order = sure[rows].sort(descending=True, stable=True).indices[: math.ceil(self.surest * len(rows))]
-            counts[truth] += torch.bincount(self.labels[rows[order]], minlength=classes)
-        self.mistakes.copy_(counts / counts.sum(1, keepdim=True))
+        counts = torch.full_like(self.mistakes, 1 / classes) + torch.eye(classes, device=self.memory.device, dtype=self.memory.dtype)
+        surest = self._surest(torch.ones_like(self.hidden))
+        for truth, rows in enumerate(surest):
+            counts[truth] += torch.bincount(self.labels[rows], minlength=classes)
+        mistakes = counts / counts.sum(1, keepdim=True)
+        # The same mistakes, more often: as often as the hidden rows showed, but a label never says less than a guess.
+        wrong = 1 - mistakes.diagonal()
+        factor = max(1.0, float(self.disagreement) / self._disagreement(surest))
+        more = torch.minimum(wrong * factor, wrong.clamp(min=1 - 1 / classes))
+        mistakes = mistakes * (more / wrong)[:, None]
+        self.mistakes.copy_(mistakes - torch.diag(mistakes.diagonal()) + torch.diag(1 - more))
 
     def forward(self, logits: Tensor, index: Tensor) -> Tensor:
         """The loss of a batch; remembers the answers.
@@ -135,6 +167,8 @@ class MemoryLoss(nn.Module):
                 answers = answers / answers.sum(1, keepdim=True)
                 self.memory.index_copy_(0, index, self.beta * self.memory[index] + (1 - self.beta) * answers)
             beliefs = self.beliefs(index).to(logits.dtype)
+            if self.burnt_in < 0:  # q = p has no gradient
+                beliefs = torch.where(self.hidden[index, None], logits.softmax(1), beliefs)
         return -(beliefs * logits.log_softmax(1)).sum(1).mean()
 
     def beliefs(self, index: Tensor | None = None) -> Tensor:
@@ -159,10 +193,37 @@ class MemoryLoss(nn.Module):
         total = memory.sum(1, keepdim=True)
         return torch.where(total > 0, memory / total.clamp(min=1e-30), torch.full_like(memory, 1 / memory.shape[1]))
 
+    def _memorises(self) -> bool:
+        """Whether visible labels are known much better than hidden ones."""
+        known = self._answers(slice(None)).gather(1, self.labels[:, None]).squeeze(1)
+        visible, hidden = known[~self.hidden], known[self.hidden]
+        if min(len(visible), len(hidden)) < 2:
+            return False
+        shares = torch.bincount(self.labels, minlength=self.memory.shape[1]) / len(known)
+        gap = visible.mean() - hidden.mean()
+        error = (visible.var(correction=0) / len(visible) + hidden.var(correction=0) / len(hidden)).sqrt()
+        share = gap / (visible.mean() - shares.square().sum()).clamp(min=1e-9)
+        return bool(share > MEMORISED) and bool(gap > ERRORS * error.clamp(min=1e-9))
+
+    def _surest(self, among: Tensor) -> list[Tensor]:
+        """Per class, the surest rows that are remembered as it."""
+        sure, best = self._answers(slice(None)).max(1)
+        surest = []
+        for truth in range(self.memory.shape[1]):
+            rows = ((best == truth) & among).nonzero().squeeze(1)
+            order = sure[rows].sort(descending=True, stable=True).indices[: math.ceil(self.surest * len(rows))]
+            surest.append(rows[order])
+        return surest
+
+    def _disagreement(self, surest: list[Tensor]) -> float:
+        """How often labels differ from what is remembered; half a mistake in one row to begin with."""
+        wrong = sum(int((self.labels[rows] != truth).sum()) for truth, rows in enumerate(surest))
+        return (wrong + 0.5) / (sum(len(rows) for rows in surest) + 1)
+
     def extra_repr(self) -> str:
         """How it was made."""
         rows, classes = self.memory.shape
         return (
             f"rows={rows}, classes={classes}, epochs={self.epochs}, beta={self.beta}, sharpness={self.sharpness}, surest={self.surest}, "
-            f"burn_in={self.burn_in}, sharp_from={self.sharp_from}"
+            f"burn_in={self.burn_in}, rise={self.rise}, hidden={int(self.hidden.sum())}"
         )

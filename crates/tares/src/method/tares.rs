@@ -4,7 +4,8 @@
 //! l = mean_i −Σ_c q_i(c) log p_i(c)        q_i(c) ∝ t_i(c)^γ T[c][y_i]
 //! t_i ← moving average of the answers to row i        T[c][y] = share of label y where the memory is surest of c
 //! ```
-//! During the burn-in q is the label. Then it is the posterior of the true class, given label and memory
+//! During the burn-in q is the label, and a tenth of the rows is not learnt from: their labels tell when the network begins to memorise,
+//! which ends the burn-in, and how often labels are wrong. Then q is the posterior of the true class, given label and memory
 //! ([`tares_core::memory`] explains why): with right labels T is nearly the identity and this is plain cross-entropy; where labels
 //! are wrong, T says how often and in favour of which class, and rows whose label is rejected are trained on the remembered
 //! prediction instead of being dropped. Neither the rate nor the kind of noise has to be known.
@@ -13,7 +14,7 @@
 
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
-use crate::loss::{MemoryLossConfig, soft_cross_entropy};
+use crate::loss::{BurnIn, MemoryLossConfig, soft_cross_entropy};
 use crate::network::Classifier;
 use crate::run::Run;
 use burn::tensor::{Tensor, TensorData};
@@ -29,16 +30,18 @@ pub struct Tares {
     pub sharpness: f64,
     /// In (0, 1]: the fraction of the rows of each class, the surest first, on which mistakes are counted.
     pub surest: f64,
-    /// In [0, 1]: the fraction of the epochs in which all labels are believed; at least one epoch.
+    /// In [0, 1): the fraction of the rows that is not learnt from in the burn-in. 0: the burn-in has a fixed length.
+    pub hidden: f64,
+    /// In [0, 1]: the fraction of the epochs after which the burn-in ends at the latest; at least one epoch.
     pub burn_in: f64,
-    /// In [0, 1]: the fraction of the epochs after which γ has risen from 1 to `sharpness`.
-    pub sharp_from: f64,
+    /// In [0, 1]: the fraction of the epochs, after the burn-in, in which γ rises from 1 to `sharpness`.
+    pub rise: f64,
 }
 
 impl Default for Tares {
     fn default() -> Self {
-        let MemoryLossConfig { beta, sharpness, surest, burn_in, sharp_from, .. } = MemoryLossConfig::new(1);
-        Self { beta, sharpness, surest, burn_in, sharp_from }
+        let MemoryLossConfig { beta, sharpness, surest, hidden, burn_in, rise, .. } = MemoryLossConfig::new(1);
+        Self { beta, sharpness, surest, hidden, burn_in, rise }
     }
 }
 
@@ -47,30 +50,36 @@ impl Tares {
         ("beta", "how long answers are remembered, in [0, 1)"),
         ("sharpness", "how much a remembered answer counts against a label in the end, at least 1"),
         ("surest", "the fraction of each class's rows, surest first, on which mistakes are counted, in (0, 1]"),
-        ("burn-in", "the fraction of the epochs in which all labels are believed"),
+        ("hidden", "the fraction of the rows whose labels are hidden in the burn-in, to see when others are memorised"),
         (
-            "sharp-from",
-            "the fraction of the epochs after which the full sharpness is reached; it is 1 after the burn-in",
+            "burn-in",
+            "the fraction of the epochs in which all labels are believed, at most: it ends once labels are memorised",
         ),
+        ("rise", "the fraction of the epochs, after the burn-in, in which the sharpness rises from 1"),
     ];
 
     pub(crate) fn check(&self) -> Result<()> {
-        Ok(self.loss(1).check()?)
+        Ok(self.loss(1, 1).check()?)
     }
 
     /// The loss of a run of this many epochs.
-    fn loss(&self, epochs: usize) -> MemoryLossConfig {
-        let Self { beta, sharpness, surest, burn_in, sharp_from } = *self;
-        MemoryLossConfig { epochs, beta, sharpness, surest, burn_in, sharp_from }
+    fn loss(&self, epochs: usize, seed: u64) -> MemoryLossConfig {
+        let Self { beta, sharpness, surest, hidden, burn_in, rise } = *self;
+        MemoryLossConfig { epochs, seed, beta, sharpness, surest, hidden, burn_in, rise }
     }
 
     pub(crate) fn train<N: Classifier>(&self, run: &mut Run<'_, N>) -> Result<Vec<N>> {
         let mut learner = run.learner("weights")?;
         let classes = run.train.classes();
-        let mut believer = self.loss(run.plan.epochs).init(run.train.given(), classes)?;
+        let mut believer = self.loss(run.plan.epochs, run.plan.seed).init(run.train.given(), classes)?;
         if let Some(checkpoint) = &run.resume {
-            let sums = checkpoint.f32s("tares/memory")?;
-            believer = believer.with_memory(sums).map_err(|error| Error::Checkpoint(error.to_string()))?;
+            let (sums, burn_in) = (checkpoint.f32s("tares/memory")?, checkpoint.f64s("tares/burn-in")?);
+            let burn_in = match burn_in[..] {
+                [] => None,
+                [epochs, disagreement] => Some(BurnIn { epochs: epochs as usize, disagreement }),
+                _ => return Err(Error::Checkpoint("'tares/burn-in' must hold 0 or 2 numbers".into())),
+            };
+            believer = believer.with_state(sums, burn_in).map_err(|error| Error::Checkpoint(error.to_string()))?;
         }
         while let Some(epoch) = run.next_epoch() {
             believer.begin_epoch(epoch)?;
@@ -79,7 +88,9 @@ impl Tares {
                 let logits = learner.network.logits(batch.inputs.clone()); // [m, K]
                 let seen = run.see(&batch, &logits)?;
                 let beliefs = believer.learn(seen.probabilities(), &batch.indices);
-                run.keep(&batch, &believed(&beliefs, &batch.given));
+                let mut kept = believed(&beliefs, &batch.given);
+                kept.retain(|&place| !believer.hides(batch.indices[place as usize] as usize));
+                run.keep(&batch, &kept);
                 let beliefs = Tensor::<2>::from_data(TensorData::new(beliefs, [batch.len(), classes]), &run.device);
                 let loss = soft_cross_entropy(logits, beliefs).mean();
                 learner = run.step(learner, loss, "cross-entropy of beliefs")?;
@@ -87,6 +98,8 @@ impl Tares {
             run.estimated_rate(believer.rate());
             let state = |checkpoint: &mut Checkpoint| {
                 checkpoint.put_f32s("tares/memory", believer.memory().sums());
+                let burn_in = believer.burn_in().map_or(vec![], |end| vec![end.epochs as f64, end.disagreement]);
+                checkpoint.put_f64s("tares/burn-in", &burn_in);
                 Ok(())
             };
             run.end_epoch(&[&learner], &state)?;
