@@ -27,6 +27,7 @@ use tares::{Method, Normalise};
 use tares_core::Shape;
 use tares_core::metric::last_epochs;
 use tares_data::Loaded;
+use tares_judges::Judge;
 
 /// Train on labels that are partly wrong
 ///
@@ -107,9 +108,12 @@ impl Train {
             say_backbone(&loaded, screen);
         }
         if let Some(learner) = self.default_learner(&spec, &loaded) {
+            let what = if spec.features.is_none() { "a table is" } else { "features are" };
+            let models: Vec<&str> = ColumnLearner::Panel.judges(&loaded.train).into_iter().map(Judge::name).collect();
             screen.note(format!(
-                "a table is learnt by the network {learner}: a linear model and trees, blended by their scores on rows they did not \
-                 see; --network mlp trains a network"
+                "{what} learnt by the network {learner} ({}), blended by their scores on rows they did not see; --network mlp trains \
+                 a network",
+                models.join(", ")
             ));
             spec.network = Some(learner);
         }
@@ -156,10 +160,11 @@ impl Train {
         }
     }
 
-    /// The default model of a table: a panel, unless the method cannot train it or an option was typed that only networks use.
+    /// The default model of a table and of a backbone's features: a panel, unless the method cannot train it or an option was typed that
+    /// only networks use.
     fn default_learner(&self, spec: &Spec, loaded: &Loaded) -> Option<Learner> {
         let free = spec.network.is_none() && self.spec.is_none() && !self.resume && !self.training.is_for_networks();
-        let table = matches!(loaded.train.shape(), Shape::Flat(_)) && loaded.reading.features.is_none();
+        let table = matches!(loaded.train.shape(), Shape::Flat(_));
         (free && table && ColumnLearner::Panel.takes(&spec.method)).then_some(Learner::Columns(ColumnLearner::Panel))
     }
 
