@@ -307,17 +307,19 @@ fn confidence_of_surest(mut rows: Vec<RowPosterior>, part: f64) -> f64 {
     rows.last().map_or(1.0, |last| last.confidence)
 }
 
-/// The cut on the probability of being right with the largest expected F1 = 2 · hits / (suspects + wrong).
+/// The cut on the probability of being right with the largest expected F1 = 2 · hits / (suspects + wrong). It lies half-way between two
+/// rows, so that rounding, which depends on the order of the classes, moves none of them across it.
 fn best_cut(mut rows: Vec<RowPosterior>) -> f64 {
     rows.sort_unstable_by(|a, b| a.right.total_cmp(&b.right));
     let wrong: f64 = rows.iter().map(|row| (1.0 - row.right) * row.weight).sum();
     let (mut hits, mut suspects, mut best, mut cut) = (0.0, 0.0, 0.0, 0.0);
-    for RowPosterior { right, weight, .. } in rows {
+    for (place, &RowPosterior { right, weight, .. }) in rows.iter().enumerate() {
         hits += (1.0 - right) * weight;
         suspects += weight;
         let f1 = 2.0 * hits / (suspects + wrong);
         if f1 > best && right <= 1.0 - LEAST_DOUBT {
-            (best, cut) = (f1, right);
+            let next = rows.get(place + 1).map_or(right, |next| next.right);
+            (best, cut) = (f1, (0.5 * (right + next)).min(1.0 - LEAST_DOUBT));
         }
     }
     cut
