@@ -67,8 +67,9 @@ impl Contender {
             Error::value(format!("plan of {}", self.called()), allowed, error.message().replace('\n', " "))
         };
         let mut plan = plan_table(shared)?;
-        if self.plan.contains_key("optimiser") {
-            // Another optimiser brings its own schedule.
+        let usual = shared.schedule == tares::Schedule::usual(&shared.optimiser, shared.epochs);
+        if usual && self.plan.contains_key("optimiser") {
+            // Another optimiser brings its own schedule, unless the comparison has chosen one for all rows.
             plan.remove("schedule");
         }
         for (key, value) in &self.plan {
@@ -169,6 +170,17 @@ mod tests {
         let plan = file.methods[0].plan(&shared).unwrap();
         assert_eq!((plan.epochs, plan.batch, plan.schedule), (7, 64, tares::Schedule::Cosine));
         assert_eq!(file.methods[0].called(), "tuned");
+    }
+
+    #[test]
+    fn another_optimiser_brings_its_schedule_unless_the_comparison_has_chosen_one() {
+        let text = "[[methods]]\nmethod = \"standard\"\nplan.optimiser.sgd = { lr = 0.01, momentum = 0.9, weight_decay = 0.0 }\n";
+        let file: File = toml::from_str(text).unwrap();
+        let shared = Plan { epochs: 20, ..Plan::default() };
+        let own = file.methods[0].plan(&shared).unwrap();
+        assert_eq!(own.schedule, tares::Schedule::usual(&own.optimiser, 20));
+        let constant = Plan { schedule: tares::Schedule::Constant, ..shared };
+        assert_eq!(file.methods[0].plan(&constant).unwrap().schedule, tares::Schedule::Constant);
     }
 
     #[test]
