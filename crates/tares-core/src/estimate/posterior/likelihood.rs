@@ -8,9 +8,10 @@
 //! b_z(x) ∝ π_z^λ exp(−c · KL(M'_z ‖ p(x)))   M' = λ M + (1 − λ) I        (λ = 0: b_z ∝ p_z^c)
 //! ```
 //!
+//! The exponential is the likelihood that c labels drawn from p(x) have the frequencies M'_z, up to a factor that does not depend on z.
 //! π is the share of each true class. The classifier's own answers contain it, similarity to a prototype does not: without it, a rare
 //! class most of whose labels are wrong takes over the frequent class that is mistaken for it.
-//! This is the likelihood that c labels drawn from p(x) have the frequencies M'_z, up to a factor that does not depend on z.
+//!
 //! c is the **sharpness**: the larger it is, the surer the model is of a row's class. Probabilities below a thousandth of
 //! the largest count only through their mean. Logarithms are to base 2, numbers have 32 bits.
 
