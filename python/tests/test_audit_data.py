@@ -43,7 +43,7 @@ def test_a_frame_is_judged_by_the_programs_own_judges() -> None:
     found = tares.audit(frame, label="species", truth=truth)
     assert found.against_truth is not None
     assert (found.against_truth.f1 or 0) > 0.8 and found.against_truth.wrong == (frame["species"] != truth).sum()
-    assert found.judges is not None and found.judges["judge"].tolist() == ["linear", "trees"]
+    assert found.judges is not None and found.judges["judge"].tolist() == ["linear", "trees", "forest"]
     assert found.judges["weight"].sum() == pytest.approx(1)
     assert found.probs is not None and found.probs.shape == (300, 3) and np.allclose(found.probs.sum(axis=1), 1)
     assert (found.corrected == truth).mean() > (frame["species"] == truth).mean() + 0.05

@@ -102,7 +102,7 @@ def test_bad_options_are_refused_with_words(options: dict[str, Any], words: str)
         (({"y": [0, 0, 0], "x": [1.0, 2.0, 3.0]},), {"label": "y"}, ValueError, "class"),
         ((Y,), {"features": np.zeros((2, 3))}, ValueError, "3 labels, got 2"),
         ((Y,), {"features": np.zeros(3)}, ValueError, "rows x columns"),
-        ((Y * 20,), {"features": np.zeros((60, 2)), "judges": ["forest"]}, ValueError, "unknown judge 'forest'"),
+        ((Y * 20,), {"features": np.zeros((60, 2)), "judges": ["oracle"]}, ValueError, "unknown judge 'oracle'"),
         ((Y * 20,), {"features": np.zeros((60, 2)), "folds": 1}, ValueError, "folds"),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tares.torch import CurriculumLoss, EarlyLearningRegulariser  # noqa: E402
-from tares.torch.curriculum import Packed, Seen  # noqa: E402
+from tares.torch.curriculum import Seen  # noqa: E402
 
 
 def batch(rows: int, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -26,7 +26,7 @@ def compare(loss: CurriculumLoss, compiled: torch.nn.Module, rows: int, seed: in
     kept = loss.kept.mask
     value.backward()
     found = compiled(fast, targets)
-    assert isinstance(loss._seen, Packed if dtype == torch.float32 else Seen)
+    assert isinstance(loss._last[0], tuple if dtype == torch.float32 else Seen)
     assert torch.equal(loss.kept.mask, kept)
     found.backward()
     torch.testing.assert_close(found, value, rtol=1e-6, atol=1e-6)
@@ -58,12 +58,36 @@ def test_a_rate_that_changes_every_epoch_is_not_compiled_every_epoch(dtype: torc
     assert counter.frame_count <= 4, f"compiled {counter.frame_count} times"
 
 
+def test_what_was_kept_may_be_read_inside_the_graph() -> None:
+    torch._dynamo.reset()
+    loss = CurriculumLoss("npcl", rate=0.3, burn_in=0)
+
+    @torch.compile(fullgraph=True, backend="aot_eager")
+    def step(logits: torch.Tensor, targets: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return loss(logits, targets), loss.kept.mask
+
+    for seed in range(3):
+        logits, targets = batch(32, seed)
+        value, mask = step(logits, targets)
+        torch.testing.assert_close(value, loss(logits, targets), rtol=1e-6, atol=1e-6)
+        assert torch.equal(mask, loss.kept.mask)
+
+
 def test_the_last_smaller_batch_compiles_too() -> None:
     torch._dynamo.reset()
     loss = CurriculumLoss("q", burn_in=0)
     compiled = torch.compile(loss, fullgraph=True, backend="aot_eager")
     for rows in (32, 7, 1, 19):
         compare(loss, compiled, rows, rows)
+
+
+def test_wrong_shapes_are_named() -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(CurriculumLoss("q", burn_in=0), fullgraph=True, backend="aot_eager")
+    with pytest.raises(ValueError, match="logits must have 2 dimensions"):
+        compiled(torch.zeros(4), torch.zeros(4, dtype=torch.int64))
+    with pytest.raises(ValueError, match=r"targets must have shape \(4,\)"):
+        compiled(torch.zeros(4, 3), torch.zeros(3, dtype=torch.int64))
 
 
 def test_early_learning_compiles() -> None:

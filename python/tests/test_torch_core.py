@@ -53,7 +53,7 @@ def both_ways(loss: CurriculumLoss, logits: torch.Tensor, targets: torch.Tensor)
     """Compares :meth:`forward`, which must use the core, with the tensor operations."""
     by_core, by_tensors = (logits.clone().requires_grad_() for _ in range(2))
     value = loss(by_core, targets)
-    assert isinstance(loss._seen, HostStep), "the core was not used"
+    assert isinstance(loss._last[0], HostStep), "the core was not used"
     core = loss.kept
     value.backward()
     other = loss.forward_tensors(by_tensors, targets)

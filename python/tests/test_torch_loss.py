@@ -67,13 +67,28 @@ def test_gradients_add_up_over_small_batches() -> None:
     torch.testing.assert_close(layer.weight.grad, expected)
 
 
+def test_a_gradient_may_be_changed_and_the_graph_walked_again() -> None:
+    logits, targets = batch(8)
+    leaf, loss = logits.clone().requires_grad_(), npcl()
+    value = loss(leaf, targets)
+    first = torch.autograd.grad(value, leaf, retain_graph=True)[0]
+    expected = first.clone()
+    first.zero_()
+    value.backward(retain_graph=True)
+    leaf.grad.mul_(2)
+    value.backward()
+    torch.testing.assert_close(leaf.grad, 3 * expected)
+    many = torch.autograd.grad(loss(leaf, targets), leaf, torch.tensor([1.0, 2.0]), is_grads_batched=True)[0]
+    torch.testing.assert_close(many, torch.stack((expected, 2 * expected)))
+
+
 def test_a_graph_may_be_walked_twice_and_differentiated_twice() -> None:
     logits, targets = batch(8)
     for train in ("soft-hinge", "squared-hinge"):
         loss = npcl(train=train)
         leaf = logits.clone().requires_grad_()
         value = loss(leaf, targets)
-        assert isinstance(loss._seen, HostStep)
+        assert isinstance(loss._last[0], HostStep)
         first = torch.autograd.grad(value, leaf, retain_graph=True)[0]
         again = torch.autograd.grad(2 * value, leaf, create_graph=True)[0]
         torch.testing.assert_close(again, 2 * first)

@@ -33,21 +33,23 @@ fn summary(out: &Path) -> serde_json::Value {
 }
 
 #[test]
-fn a_table_is_judged_by_a_linear_model_and_trees_and_both_are_scored() {
+fn a_table_is_judged_by_a_linear_model_trees_and_a_forest_and_all_are_scored() {
     let folder = tempfile::tempdir().unwrap();
     table(folder.path());
     let (said, _) = tares_in(folder.path(), &["audit", "t.csv", "--truth", "truth.csv", "--out", "out"]).ends(1);
     assert!(said.contains("judges      linear") && said.contains("trees") && said.contains("weight"), "{said}");
     let summary = summary(&folder.path().join("out"));
     let judges = summary["judges"].as_array().unwrap();
-    assert_eq!(judges.len(), 2);
+    assert_eq!(judges.len(), 3);
     let weights: f64 = judges.iter().map(|judge| judge["weight"].as_f64().unwrap()).sum();
     assert!((weights - 1.0).abs() < 1e-6, "{summary}");
     assert!(judges.iter().all(|judge| judge["agreement"].as_f64().unwrap() > 0.85), "{summary}");
     assert!(summary["against_truth"]["f1"].as_f64().unwrap() > 0.95, "{}", summary["against_truth"]);
     assert!((summary["noise_rate"].as_f64().unwrap() - 0.1).abs() < 0.03, "{}", summary["noise_rate"]);
     let page = fs::read_to_string(folder.path().join("out/audit.html")).unwrap();
-    assert!(page.contains("<th scope=\"row\">linear</th>") && page.contains("<th scope=\"row\">trees</th>"), "{page}");
+    for name in ["linear", "trees", "forest"] {
+        assert!(page.contains(&format!("<th scope=\"row\">{name}</th>")), "{page}");
+    }
 }
 
 #[test]
@@ -64,7 +66,7 @@ fn judges_decides_who_is_asked() {
     assert_eq!(names(&["--judges", "trees"]), ["trees"]);
     assert_eq!(names(&["--judges", "mlp:8,linear", "--epochs", "2"]), ["mlp:8", "linear"]);
     // Options of networks ask for one.
-    assert_eq!(names(&["--network", "mlp:8", "--epochs", "2"]), ["linear", "trees", "mlp:8"]);
+    assert_eq!(names(&["--network", "mlp:8", "--epochs", "2"]), ["linear", "trees", "forest", "mlp:8"]);
 }
 
 #[test]
@@ -74,7 +76,7 @@ fn judges_that_cannot_be_asked_are_refused() {
     let refused = |arguments: &[&str]| {
         tares_in(folder.path(), &[&["audit", "t.csv", "--out", "out"], arguments].concat()).fails(2)
     };
-    let unknown = refused(&["--judges", "forest"]);
+    let unknown = refused(&["--judges", "oracle"]);
     assert!(["linear", "trees", "mlp"].iter().all(|name| unknown.contains(name)), "{unknown}");
     assert!(refused(&["--judges", "trees,trees"]).contains("trees twice"));
     let idle = refused(&["--judges", "linear,trees", "--epochs", "3"]);
@@ -89,7 +91,7 @@ fn the_noise_rate_of_a_table_is_estimated_by_the_same_judges() {
     table(folder.path());
     let ask = ["train", "t.csv", "--network", "mlp:8", "--epochs", "2", "--out", "run"];
     let (_, notes) = tares_in(folder.path(), &ask).ends(0);
-    assert!(notes.contains("estimated by the judges linear, trees"), "{notes}");
+    assert!(notes.contains("estimated by the judges linear, trees, forest"), "{notes}");
     let manifest: serde_json::Value =
         serde_json::from_slice(&fs::read(folder.path().join("run/manifest.json")).unwrap()).unwrap();
     assert!((manifest["rate"]["value"].as_f64().unwrap() - 0.1).abs() < 0.04, "{}", manifest["rate"]);

@@ -98,7 +98,7 @@ fn what_a_learner_cannot_do_is_refused() {
     assert!(idle.contains("--network panel does not use --epochs, --batch"), "{idle}");
     let network = refused(&["audit", "train.csv", "--network", "trees", "--out", "audit"]);
     assert!(network.contains("--judges linear,trees"), "{network}");
-    assert!(refused(&["train", "train.csv", "--network", "forest"]).contains("trees"));
+    assert!(refused(&["train", "train.csv", "--network", "oracle"]).contains("trees"));
     assert!(!folder.path().join("run").join("manifest.json").exists());
 }
 

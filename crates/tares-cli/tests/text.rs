@@ -63,7 +63,7 @@ fn texts_beside_numbers_are_judged_together() {
     let summary = summary(folder.path());
     let judges: Vec<&str> =
         summary["judges"].as_array().unwrap().iter().map(|j| j["judge"].as_str().unwrap()).collect();
-    assert_eq!(judges, ["linear", "trees", "bayes"]);
+    assert_eq!(judges, ["linear", "trees", "bayes", "forest"]);
     assert!(summary["against_truth"]["f1"].as_f64().unwrap() > 0.9, "{}", summary["against_truth"]);
 }
 

@@ -2,7 +2,7 @@
 //!
 //! 1. [`matrix`]: inputs, columns of numbers, categories and texts; [`text`] turns texts into counts and weights of n-grams.
 //! 2. [`fold`]: stratified folds.
-//! 3. [`linear`], [`trees`] and [`bayes`]: one judge each, fitted on some rows to predict others.
+//! 3. [`linear`], [`trees`], [`forest`] and [`bayes`]: one judge each, fitted on some rows to predict others.
 //! 4. [`calibrate`] and [`panel`]: several judges, each calibrated, blended by how well they predict the given labels.
 //! 5. [`stored`]: every fitted model as bytes, checked when read.
 //!
@@ -17,6 +17,7 @@ pub mod caller;
 mod cross_fit;
 pub mod error;
 pub mod fold;
+pub mod forest;
 pub mod labelled;
 pub mod linear;
 pub mod matrix;
@@ -30,6 +31,7 @@ pub use bayes::Bayes;
 pub use caller::{Caller, JudgeProgress};
 pub use cross_fit::CrossFit;
 pub use error::{Error, Result};
+pub use forest::Forest;
 pub use labelled::Labelled;
 pub use linear::{Linear, LinearOptions};
 pub use matrix::{InputColumn, Matrix, SparseRows};

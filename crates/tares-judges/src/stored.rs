@@ -14,6 +14,7 @@
 
 use crate::bayes::Bayes;
 use crate::error::{Error, Result, stored};
+use crate::forest::Forest;
 use crate::linear::Linear;
 use crate::panel::Panel;
 use crate::text::features::TextFeatures;
@@ -49,7 +50,7 @@ macro_rules! storable {
         }
     )*};
 }
-storable!(Linear: "linear", Trees: "trees", Bayes: "bayes", TextFeatures: "text", Panel: "panel");
+storable!(Linear: "linear", Trees: "trees", Bayes: "bayes", Forest: "forest", TextFeatures: "text", Panel: "panel");
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

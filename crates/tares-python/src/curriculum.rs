@@ -1,7 +1,7 @@
 //! The curriculum loss of one batch on the CPU, for `tares.torch`; and the noise rate estimated from the margins that it recorded.
 
 use crate::call::{refused, run, run_here};
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, ToPyArray};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use tares_core::audit::score::margin_scores;
@@ -9,7 +9,7 @@ use tares_core::estimate::margins;
 use tares_core::{Curriculum, Error, Extra, Label, LogitRows, Selector, Surrogate};
 
 /// Batches with at least this many logits run on the workers. `LogitRows` never splits smaller ones.
-const MANY: usize = 65_536;
+const MANY: usize = 2_097_152;
 
 /// A curriculum loss made of the core's base losses.
 #[pyclass(frozen, module = "tares._tares")]
@@ -52,24 +52,25 @@ impl HostLoss {
         Ok(Self { curriculum, ranking: base(ranking)?, training: base(training)? })
     }
 
-    /// The loss of a batch, and its derivative by every logit. If a margin or a ranking loss is not a number, neither is the loss,
-    /// and nothing is kept.
+    /// The loss of a batch, and its derivative by every logit in `slopes`. If a margin or a ranking loss is not a number, neither is
+    /// the loss, and nothing is kept.
     fn step<'py>(
         &self,
         py: Python<'py>,
         logits: PyReadonlyArray2<'py, f32>,
         targets: PyReadonlyArray1<'py, i64>,
+        mut slopes: PyReadwriteArray2<'py, f32>,
         selects: bool,
-    ) -> PyResult<(HostStep, Bound<'py, PyArray2<f32>>)> {
+    ) -> PyResult<HostStep> {
         let (rows, classes) = logits.as_array().dim();
-        let scattered = |_| PyTypeError::new_err("logits and targets must be C-contiguous");
+        if slopes.as_array().dim() != (rows, classes) {
+            return Err(PyTypeError::new_err("slopes must have the shape of logits"));
+        }
+        let scattered = |_| PyTypeError::new_err("logits, targets and slopes must be C-contiguous");
         let (logits, targets) = (logits.as_slice().map_err(scattered)?, targets.as_slice().map_err(scattered)?);
-        let slopes = PyArray2::zeros(py, [rows, classes], false);
-        let mut out = slopes.readwrite();
-        let out = out.as_slice_mut().map_err(scattered)?;
-        let work = || self.step_of(logits, &labels(targets, classes)?, classes, out, selects).map_err(refused);
-        let step = if logits.len() < MANY { run_here(work) } else { run(py, work) }?;
-        Ok((step, slopes))
+        let slopes = slopes.as_slice_mut().map_err(scattered)?;
+        let work = || self.step_of(logits, &labels(targets, classes)?, classes, slopes, selects).map_err(refused);
+        if logits.len() < MANY { run_here(work) } else { run(py, work) }
     }
 }
 
@@ -83,50 +84,44 @@ impl HostLoss {
         selects: bool,
     ) -> tares_core::Result<HostStep> {
         let rows = LogitRows::new(logits, labels, classes)?;
-        let (margins, losses) = (rows.margins().to_vec(), rows.losses(self.ranking));
-        let wrong: Vec<bool> = margins.iter().map(|&margin| margin < 0.0).collect();
-        let misclassified = wrong.iter().filter(|wrong| **wrong).count();
-        let fine: Vec<bool> = margins.iter().zip(&losses).map(|(u, l)| !u.is_nan() && !l.is_nan()).collect();
-        if !fine.iter().all(|fine| *fine) {
+        let losses = rows.losses(self.ranking);
+        let wrong: Vec<bool> = rows.margins().iter().map(|&margin| margin < 0.0).collect();
+        let mut step = HostStep {
+            margins: Vec::new(),
+            losses,
+            kept: vec![false; labels.len()],
+            value: f64::NAN,
+            count: 0,
+            extra: false,
+            misclassified: wrong.iter().filter(|wrong| **wrong).count(),
+            sum: 0.0,
+            objective: f64::NAN,
+        };
+        let missing = |(margin, loss): (&f64, &f64)| margin.is_nan() || loss.is_nan();
+        if rows.margins().iter().zip(&step.losses).any(missing) {
             // Passed on as NaN, as a loss without selection would do.
+            let bad: Vec<bool> = rows.margins().iter().zip(&step.losses).map(missing).collect();
+            let fine: Vec<bool> = bad.iter().map(|bad| !bad).collect();
             rows.mean(self.training, &fine, slopes);
-            let bad = slopes.chunks_exact_mut(classes).zip(&fine).filter(|(_, fine)| !**fine);
+            let bad = slopes.chunks_exact_mut(classes).zip(bad).filter(|(_, bad)| *bad);
             bad.for_each(|(row, _)| row.fill(f32::NAN));
-            let (value, objective, kept) = (f64::NAN, f64::NAN, vec![false; labels.len()]);
-            return Ok(HostStep {
-                margins,
-                losses,
-                kept,
-                value,
-                count: 0,
-                extra: false,
-                misclassified,
-                sum: 0.0,
-                objective,
-            });
+        } else {
+            if selects {
+                let mut selector = Selector::new();
+                let chosen = self.curriculum.select(&mut selector, &step.losses, &wrong, labels, classes)?;
+                chosen.kept.iter().for_each(|&position| step.kept[position as usize] = true);
+                (step.count, step.extra) = (chosen.count, chosen.extra);
+                (step.sum, step.objective) = (chosen.sum, chosen.objective);
+            } else {
+                step.kept.fill(true);
+                step.count = labels.len();
+                step.sum = step.losses.iter().sum();
+                step.objective = step.sum;
+            }
+            step.value = rows.mean(self.training, &step.kept, slopes);
         }
-        if !selects {
-            let (sum, kept) = (losses.iter().sum(), fine);
-            let (value, count) = (rows.mean(self.training, &kept, slopes), labels.len());
-            return Ok(HostStep {
-                margins,
-                losses,
-                kept,
-                value,
-                count,
-                extra: false,
-                misclassified,
-                sum,
-                objective: sum,
-            });
-        }
-        let mut selector = Selector::new();
-        let chosen = self.curriculum.select(&mut selector, &losses, &wrong, labels, classes)?;
-        let mut kept = vec![false; labels.len()];
-        chosen.kept.iter().for_each(|&position| kept[position as usize] = true);
-        let value = rows.mean(self.training, &kept, slopes);
-        let (count, extra, sum, objective) = (chosen.count, chosen.extra, chosen.sum, chosen.objective);
-        Ok(HostStep { margins, losses, kept, value, count, extra, misclassified, sum, objective })
+        step.margins = rows.into_margins();
+        Ok(step)
     }
 }
 
@@ -137,9 +132,9 @@ impl HostStep {
         self.kept.to_pyarray(py)
     }
 
-    /// The ranking loss of every sample.
-    fn losses<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        self.losses.to_pyarray(py)
+    /// Every sample's margin, then every sample's ranking loss.
+    fn samples<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        [&self.margins[..], &self.losses].concat().to_pyarray(py)
     }
 
     /// Every sample's margin.

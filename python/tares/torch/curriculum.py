@@ -93,7 +93,8 @@ class CurriculumLoss(nn.Module):
         self.burn_in = burn_in
         self._scope = scope
         self._selects: bool | None = None if burn_in > 0 else True
-        self._seen: Seen | Packed | HostStep | None = None
+        # The last batch, in a list: a module's own way to set an attribute takes microseconds.
+        self._last: list[Seen | FromGraph | HostStep | None] = [None]
         self._set(Threshold.read(threshold, rate))
 
     def _set(self, threshold: Threshold) -> None:
@@ -102,7 +103,7 @@ class CurriculumLoss(nn.Module):
         self._numbers = torch.tensor([*threshold.slopes, threshold.value or 0.0], dtype=torch.float64)
         self._recipe = self._make_recipe()
 
-    def _make_recipe(self) -> native.Recipe | None:
+    def _make_recipe(self) -> str | None:
         if self._scope == "global":
             return None
         return native.recipe(self._threshold, self._ranking, self._training, self._extra, self._balanced)
@@ -162,24 +163,20 @@ class CurriculumLoss(nn.Module):
             logits = at_least_single(logits)
         if self._recipe is None or not native.readable(logits, targets):
             return self.forward_tensors(logits, targets)
-        if is_compiling():
-            return self._forward_compiled(logits, targets, self._recipe)
+        if is_compiling():  # the operation checks shapes; a graph would check more at every call
+            selects = self.selects
+            loss, samples = native.CompiledLoss.apply(logits, targets, self._numbers, self._recipe, selects)
+            self._last[0] = (samples, targets, logits.shape[-1], selects)
+            return loss  # type: ignore[no-any-return]
         if not native.has_values(logits):
             return self.forward_tensors(logits, targets)
-        step, slopes = native.step(native.host_loss(*self._recipe), logits.detach(), targets, self.selects)
-        self.__dict__["_seen"] = step  # a module's own way to set an attribute takes microseconds
+        host = native.host_loss(self._recipe, self._threshold.value or 0.0)
+        step, slopes = native.step(host, logits.detach(), targets, self.selects)
+        self._last[0] = step
         if not (logits.requires_grad and torch.is_grad_enabled()):
             return torch.scalar_tensor(step.value)
         value: Tensor = native.CoreLoss.apply(logits, slopes, step.value, (self, targets))
         return value
-
-    def _forward_compiled(self, logits: Tensor, targets: Tensor, recipe: native.Recipe) -> Tensor:
-        check_batch(logits, targets)
-        kind, _, *rest = recipe
-        value, samples = native.CompiledLoss.apply(logits, targets, self._numbers[2], kind, *rest, self.selects)
-        self._seen = Packed(samples, targets, logits.shape[1], self.selects)
-        loss: Tensor = value
-        return loss
 
     def forward_tensors(self, logits: Tensor, targets: Tensor) -> Tensor:
         """:meth:`forward` in tensor operations alone: on every device, compiled, differentiable twice.
@@ -190,7 +187,7 @@ class CurriculumLoss(nn.Module):
         logits = at_least_single(logits)
         samples = logits.shape[0]
         if samples == 0:
-            self._seen = None
+            self._last[0] = None
             return logits.sum()  # 0, with a gradient
         with torch.no_grad():
             fixed = logits.detach()
@@ -199,7 +196,7 @@ class CurriculumLoss(nn.Module):
             mask = self._mask(seen, self._extra)
             mask = mask | seen.losses.isnan().any()  # so that NaN is passed on
             kept = mask.sum()
-        self._seen = seen
+        self._last[0] = seen
         mask = mask[seen.begin : seen.begin + samples]
         # A dropped row may hold infinities, whose gradient would be 0 * inf: keep them out of the training loss.
         rows = torch.where(mask[:, None], logits, 0.0)
@@ -245,11 +242,12 @@ class CurriculumLoss(nn.Module):
     @property
     def kept(self) -> Kept:
         """What was kept of the last batch. Computed when asked for."""
-        if self._seen is None:
+        (last,) = self._last
+        if last is None:
             raise RuntimeError("nothing was kept yet: kept describes the last batch that the loss was called with")
-        if isinstance(self._seen, HostStep):
-            return self._kept_by_core(self._seen)
-        return self._kept(self._seen.unpacked() if isinstance(self._seen, Packed) else self._seen)
+        if isinstance(last, HostStep):
+            return self._kept_by_core(last)
+        return self._kept(Seen.of_graph(*last) if isinstance(last, tuple) else last)
 
     def _kept_by_core(self, step: HostStep) -> Kept:
         mask, margins = torch.from_numpy(step.kept()), torch.from_numpy(step.margins())
@@ -305,7 +303,7 @@ class CurriculumLoss(nn.Module):
     # ---- pickling, copying and printing
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_seen": None}  # the last batch is not part of the loss
+        return {**self.__dict__, "_last": [None]}  # the last batch is not part of the loss
 
     def extra_repr(self) -> str:
         """How it was made."""
@@ -329,17 +327,12 @@ class Seen:
     samples: int  #: number of this process's samples
     selects: bool
 
+    @staticmethod
+    def of_graph(samples: Tensor, labels: Tensor, classes: int, selects: bool) -> Seen:
+        """From what a compiled graph leaves behind."""
+        margins, losses = samples.view(2, labels.shape[0])
+        return Seen(margins, losses, labels, classes, 0, labels.shape[0], selects)
 
-@dataclass(frozen=True)
-class Packed:
-    """The same as a compiled graph returns it: one tensor ``[2, m]`` of margins and losses, because every output of a graph takes time."""
 
-    samples: Tensor
-    labels: Tensor
-    classes: int
-    selects: bool
-
-    def unpacked(self) -> Seen:
-        """The margins and losses on their own."""
-        margins, losses = self.samples
-        return Seen(margins, losses, self.labels, self.classes, 0, losses.shape[0], self.selects)
+#: The arguments of :meth:`Seen.of_graph`. A compiled graph takes microseconds to make an object of a class, and for every output tensor.
+FromGraph = tuple[Tensor, Tensor, int, bool]

@@ -6,11 +6,12 @@ Called directly, or, under ``torch.compile``, as the operation ``tares::curricul
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.compiler import is_compiling
 
 from tares._tares import HostLoss, HostStep
 
@@ -22,19 +23,11 @@ if TYPE_CHECKING:
     from .curriculum import CurriculumLoss
 
 
-class Recipe(NamedTuple):
-    """The parameters of a loss of the core."""
+def recipe(threshold: Threshold, rank: SampleLoss, train: SampleLoss, extra: bool, balanced: bool) -> str | None:
+    """The same loss for the core, in words, without the number of its threshold; ``None`` if the core does not know a part of it.
 
-    kind: str
-    number: float
-    rank: str
-    train: str
-    extra: bool
-    balanced: bool
-
-
-def recipe(threshold: Threshold, rank: SampleLoss, train: SampleLoss, extra: bool, balanced: bool) -> Recipe | None:
-    """The same loss for the core; ``None`` if the core does not know a part of it."""
+    One text, because a compiled graph compares and passes on every part at every call.
+    """
     for loss in (rank, train):
         name = loss.name.partition(":")[0]
         # A subclass may compute something else under the same name.
@@ -42,14 +35,15 @@ def recipe(threshold: Threshold, rank: SampleLoss, train: SampleLoss, extra: boo
             return None
     if threshold.prior is not None:
         return None
-    return Recipe(threshold.kind, threshold.value or 0.0, rank.name, train.name, extra, balanced)
+    return " ".join((threshold.kind, rank.name, train.name, *["extra"] * extra, *["balanced"] * balanced))
 
 
 @lru_cache(maxsize=64)
-def host_loss(kind: str, number: float, rank: str, train: str, extra: bool, balanced: bool) -> HostLoss:
+def host_loss(recipe: str, number: float) -> HostLoss:
     """The loss of the core. It has no state, so one serves all."""
+    kind, rank, train, *rest = recipe.split()
     threshold = Threshold(kind) if kind in ("e", "q") else Threshold(kind, number)
-    return HostLoss(str(threshold), rank, train, extra, balanced)
+    return HostLoss(str(threshold), rank, train, "extra" in rest, "balanced" in rest)
 
 
 def readable(logits: Tensor, targets: Tensor) -> bool:
@@ -64,15 +58,18 @@ def has_values(logits: Tensor) -> bool:
 
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 _transformed = torch._C._are_functorch_transforms_active
+# Older versions do not say whether a graph is differentiated once more; then assume it.
+_graph_is_kept = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
 
 
 def step(host: HostLoss, logits: Tensor, targets: Tensor, selects: bool) -> tuple[HostStep, Tensor]:
     """The core's result for a batch, and the derivatives of the loss."""
+    slopes = np.empty(logits.shape, np.float32)
     try:
-        found, slopes = host.step(logits.numpy(), targets.numpy(), selects)
+        found = host.step(logits.numpy(), targets.numpy(), slopes, selects)
     except (TypeError, ValueError):
         check_batch(logits, targets)  # its error names tensors, if shapes or types are wrong
-        found, slopes = host.step(logits.contiguous().numpy(), targets.contiguous().numpy(), selects)
+        found = host.step(logits.contiguous().numpy(), targets.contiguous().numpy(), slopes, selects)
     return found, torch.from_numpy(slopes)
 
 
@@ -91,26 +88,34 @@ class CoreLoss(torch.autograd.Function):
         if torch.is_grad_enabled():  # create_graph: tensor operations can be differentiated again
             owner, targets = ctx.again
             (slopes,) = torch.autograd.grad(owner.forward_tensors(logits, targets), logits, create_graph=True)
+        elif not (is_compiling() or _graph_is_kept()) and _is_one(upstream):
+            return slopes, None, None, None  # loss.backward(): nothing to multiply, and nobody else needs the tensor
         return slopes * upstream, None, None, None
+
+
+def _is_one(number: Tensor) -> bool:
+    try:
+        return number.item() == 1
+    except RuntimeError:  # a stand-in for many numbers: is_grads_batched
+        return False
 
 
 # ---- the same as an operation of PyTorch, for compiled graphs
 
 _OPERATIONS = torch.library.Library("tares", "DEF")  # type: ignore[no-untyped-call]  # operations live as long as this does
 _OPERATIONS.define(  # type: ignore[no-untyped-call]
-    "curriculum(Tensor logits, Tensor targets, Tensor number, str kind, str rank, str train, bool extra, bool balanced, bool selects)"
-    " -> (Tensor value, Tensor slopes, Tensor samples)"
+    "curriculum(Tensor logits, Tensor targets, Tensor numbers, str recipe, bool selects) -> (Tensor value, Tensor slopes, Tensor samples)"
 )
 
 
-def _on_cpu(logits: Tensor, targets: Tensor, number: Tensor, kind: str, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
-    found, slopes = step(host_loss(kind, number.item(), *rest[:-1]), logits, targets, rest[-1])
-    return torch.scalar_tensor(found.value), slopes, torch.from_numpy(np.stack((found.margins(), found.losses())))
+def _on_cpu(logits: Tensor, targets: Tensor, numbers: Tensor, recipe: str, selects: bool) -> tuple[Tensor, Tensor, Tensor]:
+    found, slopes = step(host_loss(recipe, numbers.tolist()[-1]), logits, targets, selects)
+    return torch.scalar_tensor(found.value), slopes, torch.from_numpy(found.samples())
 
 
 def _shapes(logits: Tensor, *rest: Any) -> tuple[Tensor, Tensor, Tensor]:
     slopes = torch.empty_like(logits, memory_format=torch.contiguous_format)
-    return logits.new_empty(()), slopes, logits.new_empty((2, logits.shape[0]), dtype=torch.float64)
+    return logits.new_empty(()), slopes, logits.new_empty((2 * logits.shape[0],), dtype=torch.float64)
 
 
 _OPERATIONS.impl("curriculum", _on_cpu, "CPU")  # type: ignore[no-untyped-call]
@@ -121,8 +126,8 @@ class CompiledLoss(torch.autograd.Function):
     """:class:`CoreLoss` in a compiled graph, which can be differentiated once: the value, and what the core saw."""
 
     @staticmethod
-    def forward(ctx: Any, logits: Tensor, targets: Tensor, number: Tensor, kind: str, *rest: Any) -> tuple[Tensor, Tensor]:
-        value, slopes, samples = torch.ops.tares.curriculum(logits, targets, number, kind, *rest)
+    def forward(ctx: Any, logits: Tensor, targets: Tensor, numbers: Tensor, recipe: str, selects: bool) -> tuple[Tensor, Tensor]:
+        value, slopes, samples = torch.ops.tares.curriculum(logits, targets, numbers, recipe, selects)
         ctx.save_for_backward(slopes)
         ctx.mark_non_differentiable(samples)
         return value, samples
@@ -130,4 +135,4 @@ class CompiledLoss(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, upstream: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         (slopes,) = ctx.saved_tensors
-        return slopes * upstream, None, None, None, None, None, None, None, None
+        return slopes * upstream, None, None, None, None

@@ -96,7 +96,7 @@ pub struct Audit {
     /// How many suspects the page shows
     #[arg(long, default_value_t = 1000, value_name = "N")]
     gallery: usize,
-    /// The models that judge the labels, as in linear,trees,mlp [default: linear,trees for tables (linear above 512 numbers per row), a network for pictures]
+    /// The models that judge the labels, as in linear,trees,mlp [default: linear,trees,forest for tables (no forest above 20,000 rows; linear above 512 numbers per row), a network for pictures]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     judges: Vec<JudgeName>,
     /// How many folds; each judge is trained on all but one of them [default: 5, networks 4]

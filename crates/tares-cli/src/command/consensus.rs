@@ -91,7 +91,7 @@ pub struct ConsensusCommand {
     /// How often judges are trained at most
     #[arg(long, default_value_t = 3, value_name = "N", requires = "data", value_parser = clap::value_parser!(u64).range(1..=20))]
     rounds: u64,
-    /// The models that judge the rows, as in linear,trees,mlp [default: linear,trees for tables (linear above 512 numbers per row), a network for pictures]
+    /// The models that judge the rows, as in linear,trees,mlp [default: linear,trees,forest for tables (no forest above 20,000 rows; linear above 512 numbers per row), a network for pictures]
     #[arg(long, value_name = "LIST", value_delimiter = ',', requires = "data")]
     judges: Vec<JudgeName>,
     /// How many folds; each judge is trained on all but one of them [default: 5, networks 4]

@@ -11,7 +11,7 @@ use tares_core::Error;
 #[command(next_help_heading = "Training")]
 pub struct Training {
     /// The network: mlp, mlp:64-64, lenet, cnn9, cnn9:32, resnet18, densenet, vgg13, ...; for tables also linear, trees,
-    /// panel [default: chosen from the data]
+    /// forest, panel [default: chosen from the data]
     #[arg(long)]
     pub network: Option<Learner>,
     /// Passes over the data [default: 60]

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use tares::{Augment, Network};
 use tares_core::{Dataset, Error, Shape};
 use tares_judges::Judge;
+use tares_judges::panel::MOST_FOR_FOREST;
 
 /// The most numbers per row that trees judge unless they are asked to. Wider rows are mostly features that a network computed, which a linear
 /// model separates: on EfficientNet-Lite0's 1,280 features of 4,000 photos it took 6 s of processor time; trees had not finished after 3 minutes.
@@ -35,6 +36,7 @@ impl JudgeName {
             Judge::Linear => true,
             Judge::Trees => (1..=MOST_FOR_TREES).contains(&data.shape().size()),
             Judge::Bayes => !data.texts().is_empty(),
+            Judge::Forest => (1..=MOST_FOR_TREES).contains(&data.shape().size()) && data.len() <= MOST_FOR_FOREST,
         };
         Judge::ALL.into_iter().filter(useful).collect()
     }
@@ -49,7 +51,7 @@ impl JudgeName {
             Self::Columns(Judge::Bayes) if !texts => {
                 Err(Error::value("judge", "one that reads these columns: no column is a text", self))
             }
-            Self::Columns(Judge::Trees) | Self::Network(_) if !numbers => {
+            Self::Columns(Judge::Trees | Judge::Forest) | Self::Network(_) if !numbers => {
                 Err(Error::value("judge", "linear or bayes: the rows are texts alone", self))
             }
             _ => Ok(()),
@@ -117,10 +119,10 @@ mod tests {
 
     #[test]
     fn judges_are_found_by_name_and_unknown_ones_are_told_the_known() {
-        for name in ["linear", "trees", "mlp:32", "lenet"] {
+        for name in ["linear", "trees", "forest", "mlp:32", "lenet"] {
             assert_eq!(name.parse::<JudgeName>().unwrap().to_string(), name);
         }
-        let error = "forest".parse::<JudgeName>().unwrap_err().to_string();
+        let error = "oracle".parse::<JudgeName>().unwrap_err().to_string();
         assert!(["linear", "trees", "mlp", "resnet18"].iter().all(|name| error.contains(name)), "{error}");
         assert!("tree".parse::<JudgeName>().unwrap_err().to_string().contains("did you mean trees?"));
         assert!("mlp:0".parse::<JudgeName>().unwrap_err().to_string().contains("mlp"));

@@ -33,11 +33,13 @@ pub enum ColumnLearner {
     Trees,
     /// `panel`: several, blended by how well they predict labels of rows they did not see.
     Panel,
+    /// `forest`: the mean of deep trees.
+    Forest,
 }
 
 impl ColumnLearner {
-    const ALL: [Self; 3] = [Self::Linear, Self::Trees, Self::Panel];
-    const NAMES: [&'static str; 3] = ["linear", "trees", "panel"];
+    const ALL: [Self; 4] = [Self::Linear, Self::Trees, Self::Panel, Self::Forest];
+    const NAMES: [&'static str; 4] = ["linear", "trees", "panel", "forest"];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -50,6 +52,7 @@ impl ColumnLearner {
             Self::Linear => vec![Judge::Linear],
             Self::Trees => vec![Judge::Trees],
             Self::Panel => JudgeName::of_table(data),
+            Self::Forest => vec![Judge::Forest],
         }
     }
 
@@ -147,7 +150,7 @@ mod tests {
 
     #[test]
     fn learners_survive_their_text_and_unknown_ones_are_told_the_known() {
-        for name in ["linear", "trees", "panel", "mlp:32", "lenet"] {
+        for name in ["linear", "trees", "panel", "forest", "mlp:32", "lenet"] {
             assert_eq!(name.parse::<Learner>().unwrap().to_string(), name);
         }
         assert!("tree".parse::<Learner>().unwrap_err().to_string().contains("did you mean trees?"));

@@ -28,6 +28,7 @@ use crate::estimate::probabilities::Probabilities;
 use crate::estimate::probabilities::sealed::{AnyWidth, Erase};
 use crate::estimate::{Caution, ConfidentJoint, Detector, Estimate, MissingRows, Overview, Posterior, surest};
 use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
 
 /// How good the labels of one class are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,6 +56,8 @@ pub struct Audited {
     pub per_class: Vec<ClassQuality>,
     /// Rows that were left out, because they lack a label or a probability.
     pub missing: usize,
+    /// Suspects that [`refine`](Self::refine) took off the list.
+    pub merely_hard: usize,
     model: Posterior,
 }
 
@@ -130,13 +133,17 @@ fn audit_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], options: &A
     };
     suspects.par_sort_unstable_by(|a, b| a.score.total_cmp(&b.score).then(a.index.cmp(&b.index)));
     let AuditTotals { overview, estimate, per_class, missing } = totals;
-    Ok(Audited { overview, estimate, suspects, per_class, missing, model })
+    Ok(Audited { overview, estimate, suspects, per_class, missing, merely_hard: 0, model })
 }
 
 impl Audited {
     /// What should be known before rate and suspects are trusted.
     pub fn cautions(&self) -> Vec<Caution> {
-        cautions(&self.overview, &self.estimate, &self.per_class)
+        let mut found = cautions(&self.overview, &self.estimate, &self.per_class);
+        if self.merely_hard > 0 {
+            found.push(Caution::MerelyHard { left_out: self.merely_hard, rate: self.estimate.rate });
+        }
+        found
     }
 
     /// Corrects the rate by the rows that the judge is surest of ([`surest`]), and keeps no more suspects than a lowered rate says,
@@ -149,6 +156,7 @@ impl Audited {
         surest::refine(&mut self.estimate, probs, given)?;
         let most = (self.estimate.rate * given.len() as f64).round() as usize;
         if self.estimate.rate < before && most < self.suspects.len() {
+            self.merely_hard = self.suspects.len() - most;
             self.suspects.truncate(most);
             self.per_class = per_class(&self.overview, &self.suspects);
         }
@@ -215,10 +223,13 @@ fn by_posterior<P: Probabilities + ?Sized>(
         0 => SHARDS,
         parts => parts.min(SHARDS),
     };
-    let of_shard = expected / shards as f64;
+    let of_shard = (expected / shards as f64) as usize;
+    // The lists of shards that were merged are filled again: the system clears new memory, which takes longer than filling it.
+    let emptied = Mutex::new(Vec::new());
     let begin = || {
         let mut part = AuditPart::new(probs.classes());
-        let _ = part.suspects.try_reserve((of_shard as usize).min(MOST_ROOM));
+        part.suspects = emptied.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+        let _ = part.suspects.try_reserve(of_shard.min(MOST_ROOM));
         part
     };
     fold(
@@ -230,7 +241,10 @@ fn by_posterior<P: Probabilities + ?Sized>(
             Ok(())
         },
         |part| {
-            all.merge(part);
+            let AuditPart { counts, mut suspects } = part;
+            all.counts.merge(counts);
+            all.suspects.append(&mut suspects);
+            emptied.lock().unwrap_or_else(PoisonError::into_inner).push(suspects);
             Ok(())
         },
     )?;

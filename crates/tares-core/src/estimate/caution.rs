@@ -56,6 +56,13 @@ pub enum Caution {
         /// Suspects among them.
         suspects: usize,
     },
+    /// Rows that look like wrong labels, but more of them than the surest rows confirm.
+    MerelyHard {
+        /// Suspects that were taken off the list.
+        left_out: usize,
+        /// The rate that the surest rows confirm.
+        rate: f64,
+    },
 }
 
 impl Caution {
@@ -145,6 +152,11 @@ impl Caution {
                  with less than half of its rows; the model may simply not know the class, so look at these rows before \
                  changing any",
                 name(*class)
+            ),
+            Self::MerelyHard { left_out, rate } => format!(
+                "{left_out} more labels are doubtful, but where the model is surest only {:.1} % of the labels are wrong: they are \
+                 probably rows that are hard for the model, and are not listed",
+                100.0 * rate
             ),
         }
     }

@@ -225,7 +225,9 @@ const FEWEST: usize = 16;
 
 /// Rows per block: about 256 kB of 32-bit numbers, so that a block stays in a core's cache.
 fn block_height(classes: usize) -> usize {
-    ((1 << 16) / classes).clamp(16, 8192)
+    let rows = ((1 << 16) / classes).clamp(16, 8192);
+    // A multiple of the rows that are judged side by side.
+    if rows > 64 { rows / 64 * 64 } else { rows }
 }
 
 #[cfg(test)]

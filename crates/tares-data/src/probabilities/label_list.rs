@@ -1,5 +1,6 @@
 //! Labels beside a probability file: numbers or names, and which class each one is.
 
+use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 use tares_core::Label;
 use tares_core::estimate::NO_LABEL;
@@ -177,6 +178,14 @@ const MOST_RESERVED: usize = 1 << 30;
 
 /// The different numbers, ascending. Most labels are small: those are marked, not hashed.
 fn different(labels: &[Label]) -> Vec<Label> {
+    // Up to 64 classes, a bit each.
+    let mark = |(marks, most): (u64, Label), &label: &Label| (marks | 1u64.wrapping_shl(label), most.max(label));
+    let join = |a: (u64, Label), b: (u64, Label)| (a.0 | b.0, a.1.max(b.1));
+    let parts = labels.par_chunks(1 << 16).map(|part| part.iter().fold((0, 0), mark));
+    let (marks, most) = parts.reduce(|| (0, 0), join);
+    if most < u64::BITS {
+        return (0..u64::BITS).filter(|label| marks >> label & 1 == 1).collect();
+    }
     const SMALL: usize = 1 << 16;
     let (mut small, mut large) = (vec![false; SMALL], HashSet::new());
     for &label in labels {

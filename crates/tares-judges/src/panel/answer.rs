@@ -8,7 +8,7 @@ use crate::fold::{Fold, folds, repeats_for};
 use crate::labelled::Labelled;
 use crate::softmax::log_loss;
 use crate::trees::{self, TreeOptions};
-use crate::{bayes, linear};
+use crate::{bayes, forest, linear};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Instant;
@@ -42,6 +42,8 @@ pub enum Setting {
     },
     /// Smoothing of naive Bayes.
     Smoothing(f64),
+    /// The least rows of a forest's leaves.
+    Leaf(usize),
 }
 
 impl fmt::Display for Setting {
@@ -50,6 +52,7 @@ impl fmt::Display for Setting {
             Self::Penalty(strength) => write!(f, "penalty {}", short(strength)),
             Self::Trees { rounds, leaves } => write!(f, "{rounds} rounds of {leaves} leaves"),
             Self::Smoothing(smoothing) => write!(f, "smoothing {}", short(smoothing)),
+            Self::Leaf(rows) => write!(f, "leaves of at least {rows} {}", if *rows == 1 { "row" } else { "rows" }),
         }
     }
 }
@@ -87,7 +90,7 @@ pub fn ask(judge: Judge, data: &Labelled<'_>, options: &PanelOptions, caller: Ca
             (mean_of(answers(fits)), Setting::Penalty(strength))
         }
         Judge::Trees => {
-            let shapes = options.tree_shapes();
+            let shapes = options.tree_shapes(data.rows());
             let fit = |part: usize, cut: &[Fold], shape: TreeOptions| {
                 let progress =
                     |step: JudgeProgress| (caller.progress)(part_of(step, part, cuts.len() + shapes.len() - 1));
@@ -116,6 +119,11 @@ pub fn ask(judge: Judge, data: &Labelled<'_>, options: &PanelOptions, caller: Ca
             let fits = each(&cuts, caller, |cut, caller| bayes::cross_fit(data, cut, caller))?;
             let smoothing = mean_factor(&fits);
             (mean_of(answers(fits)), Setting::Smoothing(smoothing))
+        }
+        // Trees that did not draw a row judge it: there are no folds.
+        Judge::Forest => {
+            let fit = forest::out_of_bag(data, options.seed, caller)?;
+            (fit.log_probs, Setting::Leaf(fit.setting))
         }
     };
     let seconds = start.elapsed().as_secs_f64();

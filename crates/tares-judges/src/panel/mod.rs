@@ -14,6 +14,7 @@ use crate::calibrate;
 use crate::caller::{Caller, JudgeProgress};
 use crate::error::{Result, stored};
 use crate::fold::{Fold, folds};
+use crate::forest::Forest;
 use crate::labelled::{Labelled, Part};
 use crate::linear::{Linear, LinearOptions};
 use crate::matrix::Matrix;
@@ -34,13 +35,15 @@ pub enum Judge {
     Trees,
     /// Naive Bayes of texts. It reads nothing else.
     Bayes,
+    /// The mean of deep trees. It reads no texts.
+    Forest,
 }
 
 impl Judge {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Linear, Self::Trees, Self::Bayes];
+    pub const ALL: [Self; 4] = [Self::Linear, Self::Trees, Self::Bayes, Self::Forest];
     /// Their names, as [`FromStr`] takes them.
-    pub const NAMES: [&'static str; 3] = ["linear", "trees", "bayes"];
+    pub const NAMES: [&'static str; 4] = ["linear", "trees", "bayes", "forest"];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -63,13 +66,17 @@ impl FromStr for Judge {
     }
 }
 
-/// The judges for data of this shape: the linear model always, trees if there are columns, naive Bayes if
-/// there are texts.
+/// A forest judges at most this many rows unless it is asked to: with more of them, boosted trees are ahead of it.
+pub const MOST_FOR_FOREST: usize = 20_000;
+
+/// The judges for data of this shape: the linear model always, trees if there are columns, beside them a forest unless rows are
+/// many, naive Bayes if there are texts.
 pub fn portfolio(inputs: &Matrix) -> Vec<Judge> {
     let useful = |judge: &Judge| match judge {
         Judge::Linear => true,
         Judge::Trees => !inputs.columns().is_empty(),
         Judge::Bayes => !inputs.texts().is_empty(),
+        Judge::Forest => !inputs.columns().is_empty() && inputs.rows() <= MOST_FOR_FOREST,
     };
     Judge::ALL.into_iter().filter(useful).collect()
 }
@@ -99,17 +106,17 @@ impl Default for PanelOptions {
 }
 
 impl PanelOptions {
-    /// The shapes of trees that held-out rows choose from: the one in the options, and small trees on samples of rows and columns,
-    /// which cope better with wrong labels and few rows.
-    fn tree_shapes(&self) -> Vec<TreeOptions> {
+    /// The shapes of trees that held-out rows choose from: the one in the options and, unless there are many rows, small trees on
+    /// samples of rows and columns, which cope better with wrong labels and few rows.
+    fn tree_shapes(&self, rows: usize) -> Vec<TreeOptions> {
         let large = TreeOptions { seed: self.seed, ..self.trees };
         let small = TreeOptions { leaves: 8, row_part: 0.5, column_part: 0.7, patience: 30, ..large };
-        if large.leaves > small.leaves { vec![large, small] } else { vec![large] }
+        if large.leaves > small.leaves && rows <= self.trees.most_rows { vec![large, small] } else { vec![large] }
     }
 
     /// The shape with this many leaves, by which a [`Setting`] identifies it.
     pub fn tree_shape(&self, leaves: usize) -> TreeOptions {
-        let shapes = self.tree_shapes();
+        let shapes = self.tree_shapes(0);
         shapes.iter().copied().find(|shape| shape.leaves == leaves).unwrap_or(shapes[0])
     }
 }
@@ -148,6 +155,7 @@ enum Model {
     Linear(Linear),
     Trees(Trees),
     Bayes(Bayes),
+    Forest(Forest),
 }
 
 impl Model {
@@ -156,6 +164,7 @@ impl Model {
             Self::Linear(model) => model.classes(),
             Self::Trees(model) => model.classes(),
             Self::Bayes(model) => model.classes(),
+            Self::Forest(model) => model.classes(),
         }
     }
 
@@ -164,6 +173,7 @@ impl Model {
             Self::Linear(model) => model.log_probs(inputs),
             Self::Trees(model) => model.log_probs(inputs),
             Self::Bayes(model) => model.log_probs(inputs),
+            Self::Forest(model) => model.log_probs(inputs),
         }
     }
 
@@ -172,6 +182,7 @@ impl Model {
             Self::Linear(model) => model.check(),
             Self::Trees(model) => model.check(),
             Self::Bayes(model) => model.check(),
+            Self::Forest(model) => model.check(),
         }
     }
 }
@@ -235,6 +246,7 @@ impl Panel {
                     bag(data, shape, caller)?.into_iter().map(Model::Trees).collect()
                 }
                 Setting::Smoothing(smoothing) => vec![Model::Bayes(Bayes::fit(data, smoothing, caller)?)],
+                Setting::Leaf(rows) => vec![Model::Forest(Forest::fit(data, rows, options.seed, caller)?)],
             };
             Ok(Member { models, temperature: score.temperature, weight: score.weight / total })
         };
@@ -249,6 +261,7 @@ impl Panel {
                 Model::Linear(model) => model.parameters(),
                 Model::Trees(model) => model.parameters(),
                 Model::Bayes(model) => model.parameters(),
+                Model::Forest(model) => model.parameters(),
             })
             .sum()
     }

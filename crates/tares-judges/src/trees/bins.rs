@@ -11,8 +11,6 @@ use serde::{Deserialize, Serialize};
 
 /// Bins besides the one for missing values.
 const BINS: usize = 255;
-/// A bin of numbers has at least this weight: leaves are larger anyway, and fewer bins are faster.
-const LEAST_WEIGHT: f64 = 3.0;
 /// With more rows than this, quantiles are computed from every n-th row.
 const SAMPLE: usize = 200_000;
 
@@ -44,9 +42,12 @@ pub(crate) struct Binned {
 }
 
 impl Binner {
-    pub(crate) fn fit(data: &Labelled<'_>) -> Self {
+    /// A bin of numbers has at least this weight: where leaves are larger anyway, fewer bins are faster.
+    pub(crate) fn fit(data: &Labelled<'_>, least_weight: f64) -> Self {
         let fit = |column: &InputColumn| match column {
-            InputColumn::Numbers(numbers) => Bins::Number { edges: edges(numbers, |row| data.weight(row)) },
+            InputColumn::Numbers(numbers) => {
+                Bins::Number { edges: edges(numbers, least_weight, |row| data.weight(row)) }
+            }
             InputColumn::Categories { codes, levels } => categories(codes, *levels, |row| data.weight(row)),
         };
         Self { columns: data.inputs.columns().par_iter().map(fit).collect() }
@@ -113,7 +114,7 @@ impl Bins {
 }
 
 /// Edges between bins of nearly equal weight, half-way between two values that occur. x ≤ edge lies on the left.
-fn edges(numbers: &[f32], weight: impl Fn(usize) -> f64) -> Vec<f32> {
+fn edges(numbers: &[f32], least_weight: f64, weight: impl Fn(usize) -> f64) -> Vec<f32> {
     let every = numbers.len().div_ceil(SAMPLE).max(1);
     let mut known: Vec<(f32, f64)> = (0..numbers.len())
         .step_by(every)
@@ -137,7 +138,7 @@ fn edges(numbers: &[f32], weight: impl Fn(usize) -> f64) -> Vec<f32> {
         // The remaining weight is shared by the remaining bins, so that one frequent value does not starve the others.
         let share = (total - passed + inside) / (BINS - edges.len()) as f64;
         let few = known.len() <= BINS;
-        if inside >= if few { LEAST_WEIGHT } else { share.max(LEAST_WEIGHT) } && edges.len() < BINS - 1 {
+        if inside >= if few { least_weight } else { share.max(least_weight) } && edges.len() < BINS - 1 {
             let middle = pair[0].0 + (pair[1].0 - pair[0].0) / 2.0;
             // Neither rounding nor an overflow may put the edge onto the value on its right.
             edges.push(if middle.is_finite() && middle < pair[1].0 { middle } else { pair[0].0 });
@@ -172,7 +173,7 @@ mod tests {
     fn bins_of(numbers: Vec<f32>) -> (Binned, usize) {
         let labels = vec![0; numbers.len()];
         let inputs = Matrix::new(vec![InputColumn::Numbers(numbers)]).unwrap();
-        let binned = Binner::fit(&Labelled::new(&inputs, &labels, 2)).bin(&inputs).unwrap();
+        let binned = Binner::fit(&Labelled::new(&inputs, &labels, 2), 3.0).bin(&inputs).unwrap();
         let bins = binned.bins[0];
         (binned, bins)
     }
@@ -216,7 +217,7 @@ mod tests {
         let codes: Vec<u32> = (0..30_000u32).map(|row| if row % 3 == 0 { row % 200 } else { row % 10_000 }).collect();
         let inputs = Matrix::new(vec![InputColumn::Categories { codes, levels: 10_000 }]).unwrap();
         let labels = vec![0; 30_000];
-        let binner = Binner::fit(&Labelled::new(&inputs, &labels, 2));
+        let binner = Binner::fit(&Labelled::new(&inputs, &labels, 2), 3.0);
         let binned = binner.bin(&inputs).unwrap();
         let mut seen: Vec<u8> = binned.columns[0].clone();
         seen.sort_unstable();

@@ -10,11 +10,14 @@ use super::loss;
 use super::options::TreeOptions;
 use super::split::Limits;
 use super::tree::Tree;
-use super::{Round, Trees};
+use super::{Round, Trees, check_columns};
 use crate::error::{Result, same_length, value};
 use crate::labelled::Labelled;
 use rayon::prelude::*;
 use tares_core::{Label, Selector, stream};
+
+/// The least weight of a bin of numbers.
+const LEAST_BIN: f64 = 3.0;
 
 /// Training in progress.
 pub struct Boosting {
@@ -35,7 +38,7 @@ impl Boosting {
     /// # Errors
     /// Data that don't fit together; options outside their domain; no dense column; 2³² or more rows.
     pub fn new(data: &Labelled<'_>, options: TreeOptions) -> Result<Self> {
-        Self::check(data)?;
+        check_columns(data)?;
         options.check()?;
         let totals = data.class_weights();
         // Half a row is added to every class, so that a class without rows has a finite score.
@@ -45,7 +48,8 @@ impl Boosting {
             1 => vec![share(1) - share(0)],
             outputs => (0..outputs).map(share).collect(),
         };
-        let model = Trees { classes: data.classes, options, binner: Binner::fit(data), start, rounds: Vec::new() };
+        let binner = Binner::fit(data, LEAST_BIN);
+        let model = Trees { classes: data.classes, options, binner, start, rounds: Vec::new() };
         Self::with(data, model)
     }
 
@@ -54,22 +58,11 @@ impl Boosting {
     /// # Errors
     /// Other classes or columns than the model's.
     pub fn resume(data: &Labelled<'_>, model: Trees) -> Result<Self> {
-        Self::check(data)?;
+        check_columns(data)?;
         if model.classes != data.classes {
             return Err(value("number of classes", format!("the model's {}", model.classes), data.classes));
         }
         Self::with(data, model)
-    }
-
-    fn check(data: &Labelled<'_>) -> Result<()> {
-        data.check()?;
-        if data.inputs.columns().is_empty() {
-            return Err(tares_core::Error::empty("list of columns that trees read (they read no texts)").into());
-        }
-        if u32::try_from(data.rows()).is_err() {
-            return Err(value("number of rows", "below 4294967296", data.rows()));
-        }
-        Ok(())
     }
 
     fn with(data: &Labelled<'_>, mut model: Trees) -> Result<Self> {
@@ -192,9 +185,10 @@ impl Boosting {
     fn drawn_rows(&self, round: usize, kept: Option<&[u32]>) -> Vec<u32> {
         let rows = self.labels.len();
         let options = &self.model.options;
-        let drawn: Option<Vec<bool>> = (options.row_part < 1.0).then(|| {
+        let part = options.drawn_part(rows);
+        let drawn: Option<Vec<bool>> = (part < 1.0).then(|| {
             let mut draw = stream(options.seed, &format!("rows of round {round}"));
-            (0..rows).map(|_| draw.chance(options.row_part)).collect()
+            (0..rows).map(|_| draw.chance(part)).collect()
         });
         let wanted = |row: &u32| drawn.as_ref().is_none_or(|drawn| drawn[*row as usize]);
         match kept {

@@ -3,7 +3,7 @@
 //! `bins` → `histogram` → `split` → `grow` → `boost`; `curriculum` decides which rows have gradients. Sums of
 //! gradients are exact integers, so neither threads nor the order of rows change a split.
 
-mod bins;
+pub(crate) mod bins;
 mod boost;
 mod curriculum;
 mod grow;
@@ -11,7 +11,7 @@ mod histogram;
 mod loss;
 mod options;
 mod split;
-mod tree;
+pub(crate) mod tree;
 
 pub use boost::Boosting;
 pub use curriculum::TreeCurriculum;
@@ -20,7 +20,7 @@ pub use options::TreeOptions;
 
 use crate::caller::Caller;
 use crate::cross_fit::{CrossFit, scatter};
-use crate::error::{Result, stored};
+use crate::error::{Result, stored, value};
 use crate::fold::Fold;
 use crate::labelled::{Labelled, Part};
 use crate::matrix::Matrix;
@@ -113,6 +113,18 @@ impl Trees {
         }
         Ok(())
     }
+}
+
+/// Refuses rows that trees cannot be grown from.
+pub(crate) fn check_columns(data: &Labelled<'_>) -> Result<()> {
+    data.check()?;
+    if data.inputs.columns().is_empty() {
+        return Err(tares_core::Error::empty("list of columns that trees read (they read no texts)").into());
+    }
+    if u32::try_from(data.rows()).is_err() {
+        return Err(value("number of rows", "below 4294967296", data.rows()));
+    }
+    Ok(())
 }
 
 /// Rows that are scored while trees are still being added.

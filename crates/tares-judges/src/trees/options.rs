@@ -4,6 +4,9 @@ use super::curriculum::TreeCurriculum;
 use crate::error::{Result, value};
 use serde::{Deserialize, Serialize};
 
+/// From so many rows on, more of them hardly change where a tree is cut.
+pub(crate) const MANY_ROWS: usize = 100_000;
+
 /// Parameters of gradient-boosted trees.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -22,6 +25,8 @@ pub struct TreeOptions {
     pub l2: f64,
     /// The fraction of rows that each round draws.
     pub row_part: f64,
+    /// Rows that a round draws at most, so that the time of a round does not grow with the data. Every round draws others.
+    pub most_rows: usize,
     /// The fraction of columns that each tree draws.
     pub column_part: f64,
     /// One tree per round whose leaves hold a value per class, instead of a tree per class.
@@ -42,6 +47,7 @@ impl Default for TreeOptions {
             least_rows: None,
             l2: 1.0,
             row_part: 1.0,
+            most_rows: MANY_ROWS,
             column_part: 1.0,
             shared: false,
             seed: 0,
@@ -72,10 +78,18 @@ impl TreeOptions {
         if !(self.l2.is_finite() && self.l2 >= 0.0) {
             return Err(value("penalty of leaves", "a finite number >= 0", self.l2));
         }
+        if self.most_rows == 0 {
+            return Err(value("rows of a round", "at least 1", 0));
+        }
         if self.patience == 0 {
             return Err(value("patience", "at least 1", 0));
         }
         self.curriculum.map_or(Ok(()), |curriculum| curriculum.check())
+    }
+
+    /// The fraction of this many rows that a round draws.
+    pub(crate) fn drawn_part(&self, rows: usize) -> f64 {
+        self.row_part.min(self.most_rows as f64 / rows.max(1) as f64)
     }
 
     pub(crate) fn least_weight(&self, weight: f64) -> f64 {

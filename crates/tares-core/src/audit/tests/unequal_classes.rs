@@ -99,6 +99,8 @@ fn hard_rows_do_not_fill_the_list_of_suspects() {
         assert_eq!(found.suspects.len(), (found.estimate.rate * 4000.0).round() as usize);
         assert_eq!(found.suspects[..], all.suspects[..found.suspects.len()], "the worst are kept");
         assert_eq!(found.per_class.iter().map(|class| class.suspects).sum::<usize>(), found.suspects.len());
+        assert_eq!(found.merely_hard, all.suspects.len() - found.suspects.len());
+        assert!(found.cautions().iter().any(|caution| matches!(caution, Caution::MerelyHard { .. })), "it is said");
         assert!(f1(&case, &found) > f1(&case, &all), "seed {seed}: {} {}", f1(&case, &found), f1(&case, &all));
     }
 }

@@ -104,7 +104,7 @@ impl<'a> Em<'a> {
             counts.extend(part.counts);
         }
         let drawn = self.rows.iter().map(Rows::len).sum();
-        let MStep { noise, rows, rate } = NoiseModel::m_step(&counts, predicted, drawn, self.trust);
+        let MStep { noise, rows, rate } = NoiseModel::m_step(counts, predicted, drawn, self.trust);
         EmFit { noise, log_likelihood: log_likelihood / rows, rate }
     }
 

@@ -46,7 +46,10 @@ impl Work for Prepare<'_> {
         let Self { rows, label, classes } = self;
         if classes > FEW {
             let (mut entries, mut present) = (rows.values().to_vec(), rows.classes().to_vec());
-            rows.spans().for_each(|span| entry_log_ratios(&mut entries[span], classes));
+            // Not `for_each`, which would be compiled outside, without vector instructions.
+            for span in rows.spans() {
+                entry_log_ratios(&mut entries[span], classes);
+            }
             present.sort_unstable();
             present.dedup();
             return Inputs::Entries { log_ratios: entries, classes: present };

@@ -6,7 +6,7 @@
 
 use super::Verdict;
 use super::label_columns::LabelColumns;
-use super::lanes::{FEW, log_ratios};
+use super::lanes::{FEW, each, log_ratios, put_columns_side_by_side, put_side_by_side};
 use super::likelihood::{ClassLikelihood, entry_log_ratios};
 use super::noise_model::Columns;
 use super::sample::Informative;
@@ -21,9 +21,9 @@ use crate::widest::{Work, widest};
 pub(crate) struct Judge {
     classes: usize,
     likelihood: ClassLikelihood,
-    /// T with few classes, `[true][given]`: the rows side by side have different labels. Empty with many classes.
-    rows: Vec<[f32; FEW]>,
-    /// T with many classes. Empty with few classes.
+    /// The columns of T with few classes: T[·][given]. Empty with many classes.
+    few: Vec<[f32; FEW]>,
+    /// Those with many classes. Empty with few classes.
     columns: LabelColumns,
 }
 
@@ -47,12 +47,14 @@ pub(super) struct Lanes<const L: usize> {
     informative: [[f32; L]; FEW],
     /// b_z at first, then b_z T[z][given].
     joint: [[f32; L]; FEW],
+    /// T[z][given].
+    columns: [[f32; L]; FEW],
 }
 
 impl<const L: usize> Lanes<L> {
     pub(super) fn new() -> Self {
         let empty = [[0.0; L]; FEW];
-        Self { values: empty, log_ratios: empty, informative: empty, joint: empty }
+        Self { values: empty, log_ratios: empty, informative: empty, joint: empty, columns: empty }
     }
 }
 
@@ -64,16 +66,18 @@ pub(super) struct Entries {
     likelihoods: Vec<f32>,
     /// A column of T.
     column: Vec<f32>,
+    /// b_z T[z][given] of all classes but the given one.
+    joint: Vec<f32>,
 }
 
 impl Judge {
     /// A judge of rows of `classes` classes.
     pub(crate) fn new(mut columns: Columns<'_>, classes: usize, likelihood: ClassLikelihood) -> Self {
-        let mut judge = Self { classes, likelihood, rows: Vec::new(), columns: LabelColumns::Dense(Vec::new()) };
+        let mut judge = Self { classes, likelihood, few: Vec::new(), columns: LabelColumns::Dense(Vec::new()) };
         if classes <= FEW {
-            judge.rows = vec![[0.0; FEW]; classes];
-            for label in 0..classes {
-                judge.rows.iter_mut().zip(columns.of(label)).for_each(|(row, &entry)| row[label] = entry);
+            judge.few = vec![[0.0; FEW]; classes];
+            for (label, column) in judge.few.iter_mut().enumerate() {
+                column[..classes].copy_from_slice(columns.of(label));
             }
         } else {
             judge.columns = LabelColumns::new(&mut columns, classes);
@@ -140,7 +144,7 @@ impl Judge {
         memory: &mut Entries,
     ) -> Verdict {
         if self.likelihood.is_power() {
-            return self.by_powers(row, label, max, cut, &mut memory.column);
+            return self.by_powers(row, label, max, cut, memory);
         }
         let Entries { informative, likelihoods, .. } = memory;
         informative.find(row, label as usize, max);
@@ -164,60 +168,41 @@ impl Judge {
         Verdict { right: f64::from(right), suggested, contradicted: own_likelihood < 1.0 }
     }
 
-    /// The same where b is a power of the probability: sixteen classes at a time, in one pass over the row, without any list. A second pass
-    /// finds the suggested class.
+    /// The same where b is a power of the probability: sixteen classes at a time, in one pass over the row.
     #[inline(always)]
-    fn by_powers<R: Number>(&self, row: &[R], label: Label, max: f32, cut: f32, room: &mut Vec<f32>) -> Verdict {
+    fn by_powers<R: Number>(&self, row: &[R], label: Label, max: f32, cut: f32, memory: &mut Entries) -> Verdict {
+        let Entries { column, joint, .. } = memory;
         let stored = self.columns.of(label as usize, self.classes);
-        let column = stored.whole(room);
+        let column = stored.whole(column);
         let own_probability = row[label as usize].narrow();
         let [own, ..] = self.likelihood.of_sixteen(&[own_probability; LANES], f32::NEG_INFINITY, max);
         let own = own * column[label as usize];
-        let mut totals = [0.0; LANES];
-        self.each_joint(row, column, label, max, |_, joint| {
-            totals.iter_mut().zip(joint).for_each(|(total, joint)| *total += joint);
-        });
-        let total = own + across(totals, |a, b| a + b);
+        let total = own + self.joint_of_others(row, column, label, max, joint);
         let right = if total > 0.0 { own / total } else { 0.0 };
-        let suggested =
-            if right <= cut { self.likeliest_other(row, column, label, max) } else { u32::from(label == 0) };
+        let suggested = if right <= cut { likeliest(joint, label) } else { u32::from(label == 0) };
         Verdict { right: f64::from(right), suggested, contradicted: own_probability < max }
     }
 
-    /// The class other than the given one with the largest b_z T[z][given]; the first of equal ones.
+    /// Lists b_z T[z][given] of all classes, and returns their sum: 0 for classes that are negligible, for the given one, and for those that
+    /// fill up the last sixteen.
     #[inline(always)]
-    fn likeliest_other<R: Number>(&self, row: &[R], column: &[f32], label: Label, max: f32) -> Label {
-        let (mut bests, mut classes) = ([0.0; LANES], [u32::from(label == 0); LANES]);
-        self.each_joint(row, column, label, max, |first, joint| {
-            for lane in 0..LANES {
-                let better = joint[lane] > bests[lane];
-                bests[lane] = if better { joint[lane] } else { bests[lane] };
-                classes[lane] = if better { first as u32 + lane as u32 } else { classes[lane] };
-            }
-        });
-        let better = |a: &(f32, u32), b: &(f32, u32)| a.0 > b.0 || (a.0 == b.0 && a.1 < b.1);
-        let best = bests.into_iter().zip(classes).reduce(|a, b| if better(&b, &a) { b } else { a });
-        best.map_or(u32::from(label == 0), |best| best.1)
-    }
-
-    /// Calls `each` with (the first class, b_z T[z][given] of sixteen classes); 0 for classes that are negligible, for the given one, and
-    /// beyond the last. Sixteen negligible classes are skipped.
-    #[inline(always)]
-    fn each_joint<R: Number>(
+    fn joint_of_others<R: Number>(
         &self,
         row: &[R],
         column: &[f32],
         label: Label,
         max: f32,
-        mut each: impl FnMut(usize, [f32; LANES]),
-    ) {
-        let least = self.likelihood.least(max);
+        list: &mut Vec<f32>,
+    ) -> f32 {
+        let (least, mut totals) = (self.likelihood.least(max), [0.0; LANES]);
+        list.resize(row.len().next_multiple_of(LANES), 0.0);
+        let (listed, _) = list.as_chunks_mut::<LANES>();
         let ((rows, rest), (ts, rest_ts)) = (row.as_chunks::<LANES>(), column.as_chunks::<LANES>());
         let (mut last, mut last_t) = ([-1.0; LANES], [0.0; LANES]);
         last.iter_mut().zip(rest).for_each(|(to, from)| *to = from.narrow());
         last_t[..rest_ts.len()].copy_from_slice(rest_ts);
         // One loop for all, so that its body is compiled in place, with the instructions of `widest`.
-        for number in 0..=rows.len() {
+        for (number, listed) in listed.iter_mut().enumerate() {
             let mut values = match rows.get(number) {
                 Some(values) => values.map(|value| value.narrow()),
                 None => last,
@@ -226,13 +211,18 @@ impl Judge {
                 values[label as usize % LANES] = -1.0;
             }
             if !values.iter().fold(false, |any, &p| any | (p >= least)) {
+                *listed = [0.0; LANES];
                 continue;
             }
             let mut joint = self.likelihood.of_sixteen(&values, least, max);
             let t = ts.get(number).unwrap_or(&last_t);
-            joint.iter_mut().zip(t).for_each(|(joint, t)| *joint *= t);
-            each(number * LANES, joint);
+            for lane in 0..LANES {
+                joint[lane] *= t[lane];
+                totals[lane] += joint[lane];
+            }
+            *listed = joint;
         }
+        across(totals, |a, b| a + b)
     }
 
     #[inline(always)]
@@ -243,46 +233,30 @@ impl Judge {
         lanes: &mut Lanes<L>,
     ) -> Results<L> {
         let classes = self.classes;
-        let values = &mut lanes.values[..classes];
-        // Slices of K numbers: so it is known that no class lies outside.
-        let rows: [&[R]; L] = std::array::from_fn(|lane| &rows[lane * classes..][..classes]);
-        for (class, values) in values.iter_mut().enumerate() {
-            let mut read = [0.0; L];
-            for lane in 0..L {
-                read[lane] = rows[lane][class].narrow();
-            }
-            *values = read;
-        }
+        put_side_by_side(rows, classes, &mut lanes.values);
+        put_columns_side_by_side(&self.few, labels, classes, &mut lanes.columns);
+        let values = &lanes.values[..classes];
         let (mut sums, mut maxima, mut minima, mut choices) = (values[0], values[0], values[0], [0; L]);
         for (class, values) in values.iter().enumerate().skip(1) {
-            for lane in 0..L {
-                sums[lane] += values[lane];
-                minima[lane] = smaller(minima[lane], values[lane]);
-                choices[lane] = if values[lane] > maxima[lane] { class as u32 } else { choices[lane] };
-                maxima[lane] = larger(maxima[lane], values[lane]);
-            }
+            choices = each(|lane| if values[lane] > maxima[lane] { class as u32 } else { choices[lane] });
+            maxima = each(|lane| larger(maxima[lane], values[lane]));
+            minima = each(|lane| smaller(minima[lane], values[lane]));
+            sums = each(|lane| sums[lane] + values[lane]);
         }
         let (ratios, informative) = (&mut lanes.log_ratios[..classes], &mut lanes.informative[..classes]);
         log_ratios(values, &maxima, labels, ratios, informative);
         let joint = &mut lanes.joint[..classes];
         self.likelihood.of_lanes(ratios, informative, joint);
         let (mut totals, mut own, mut own_joint) = ([0.0; L], [0.0; L], [0.0; L]);
-        for lane in 0..L {
-            let label = labels[lane] as usize % FEW;
-            if label < classes {
-                own[lane] = joint[label][lane];
-                own_joint[lane] = own[lane] * self.rows[label][label];
-            }
-        }
-        for (joint, row) in joint.iter_mut().zip(&self.rows) {
-            // A loop of its own, because table look-ups are not vectorised.
-            let mut t = [0.0; L];
+        for (class, (joint, t)) in joint.iter_mut().zip(&lanes.columns).enumerate() {
             for lane in 0..L {
-                t[lane] = row[labels[lane] as usize % FEW];
-            }
-            for lane in 0..L {
-                joint[lane] *= t[lane];
-                totals[lane] += joint[lane];
+                // Added to 0, not chosen: compilers turn a choice between an old and a new value into a store behind a mask.
+                let is_own = if labels[lane] == class as u32 { 1.0 } else { 0.0 };
+                let b = joint[lane];
+                own[lane] += is_own * b;
+                own_joint[lane] += is_own * (b * t[lane]);
+                totals[lane] += b * t[lane];
+                joint[lane] = b * t[lane];
             }
         }
         let mut right = [0.0; L];
@@ -308,15 +282,29 @@ impl<const L: usize> Lanes<L> {
     pub(super) fn suggested(&self, labels: &[Label; L], classes: usize) -> [Label; L] {
         let (mut best, mut suggested) = ([-1.0; L], labels.map(|label| u32::from(label == 0)));
         for (class, joint) in (0..).zip(&self.joint[..classes]) {
-            for lane in 0..L {
-                // Not `&&`, which would be a branch.
-                let better = (joint[lane] > best[lane]) & (labels[lane] != class);
-                best[lane] = if better { joint[lane] } else { best[lane] };
-                suggested[lane] = if better { class } else { suggested[lane] };
-            }
+            // Not `&&`, which would be a branch.
+            let better = |best: &[f32; L], lane: usize| (joint[lane] > best[lane]) & (labels[lane] != class);
+            suggested = each(|lane| if better(&best, lane) { class } else { suggested[lane] });
+            best = each(|lane| if better(&best, lane) { joint[lane] } else { best[lane] });
         }
         suggested
     }
+}
+
+/// The class with the largest number, the first of equal ones; another than the given one if all are 0.
+#[inline(always)]
+fn likeliest(joint: &[f32], label: Label) -> Label {
+    let (mut bests, mut classes) = ([0.0; LANES], [u32::from(label == 0); LANES]);
+    for (first, joint) in (0..).step_by(LANES).zip(joint.as_chunks::<LANES>().0) {
+        for lane in 0..LANES {
+            let better = joint[lane] > bests[lane];
+            bests[lane] = if better { joint[lane] } else { bests[lane] };
+            classes[lane] = if better { first + lane as u32 } else { classes[lane] };
+        }
+    }
+    let better = |a: &(f32, u32), b: &(f32, u32)| a.0 > b.0 || (a.0 == b.0 && a.1 < b.1);
+    let best = bests.into_iter().zip(classes).reduce(|a, b| if better(&b, &a) { b } else { a });
+    best.map_or(u32::from(label == 0), |best| best.1)
 }
 
 struct JudgeRow<'a, R> {

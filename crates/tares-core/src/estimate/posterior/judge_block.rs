@@ -1,4 +1,4 @@
-//! Judges blocks of rows: eight side by side with few classes, one at a time with many; counts them in the same pass.
+//! Judges blocks of rows: many side by side with few classes, one at a time with many; counts them in the same pass.
 
 use super::Verdict;
 use super::judge::{Entries, Judge, Lanes, Results};
@@ -9,7 +9,6 @@ use crate::estimate::pass::Block;
 use crate::estimate::probabilities::Number;
 use crate::estimate::row::RowSummary;
 use crate::widest::Work;
-use std::hint::black_box;
 
 /// The probability that a label is wrong is a multiple of 1 / [`WRONG_UNITS`]: it is 1 minus a 32-bit number. Sums of such
 /// multiples are whole numbers, the same in every order and grouping of the rows.
@@ -45,15 +44,14 @@ impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
         let (groups, rest) = block.given.as_chunks::<ROWS>();
         for (group, labels) in groups.iter().enumerate() {
             let rows = &block.values[group * size..][..size];
-            // What follows joins the lanes. Compilers that see it keep lanes in pairs, as in `row::across`; behind a black box they do not.
-            let results = black_box(self.judge.side_by_side(rows, labels, &mut lanes));
+            let results = self.judge.side_by_side(rows, labels, &mut lanes);
             self.count(block.first + group * ROWS, labels, ROWS, rows, &results);
             self.show(block.first + group * ROWS, labels, ROWS, rows, &results, &lanes);
             wrong.iter_mut().zip(results.right).for_each(|(wrong, right)| *wrong += f64::from(1.0 - right));
         }
         let mut wrong: f64 = wrong.iter().sum();
         if !rest.is_empty() {
-            // The last group is filled up to eight with copies of its first row, whose results are not used.
+            // The last group is filled up with copies of its first row, whose results are not used.
             let from = groups.len() * ROWS;
             let mut labels = [rest[0]; ROWS];
             labels[..rest.len()].copy_from_slice(rest);
@@ -70,7 +68,7 @@ impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
         wrong
     }
 
-    /// Counts the first `present` of eight rows.
+    /// Counts the first `present` rows of a group.
     #[inline(always)]
     fn count(&mut self, first: usize, labels: &[Label; ROWS], present: usize, rows: &[R], results: &Results<ROWS>) {
         let classes = self.judge.classes();
@@ -99,7 +97,7 @@ impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
         }
     }
 
-    /// Shows the suspicious ones among the first `present` of eight rows.
+    /// Shows the suspicious ones among the first `present` rows of a group.
     #[inline(always)]
     fn show(
         &mut self,
@@ -111,15 +109,19 @@ impl<R: Number, L: FnMut(usize, Label, &[R], Verdict)> JudgeBlock<'_, R, L> {
         lanes: &Lanes<ROWS>,
     ) {
         let classes = self.judge.classes();
-        if !results.right.iter().fold(false, |any, &right| any | (right <= self.cut)) {
+        // Listed first, without a branch for each row, which would often be mispredicted.
+        let (mut listed, mut count) = ([0; ROWS], 0);
+        for lane in 0..present {
+            listed[count] = lane;
+            count += usize::from(results.right[lane] <= self.cut);
+        }
+        if count == 0 {
             return;
         }
         let suggested = lanes.suggested(labels, classes);
-        for lane in 0..present {
-            if results.right[lane] <= self.cut {
-                let row = &rows[lane * classes..][..classes];
-                (self.look)(first + lane, labels[lane], row, results.verdict(lane, suggested[lane]));
-            }
+        for &lane in &listed[..count] {
+            let row = &rows[lane * classes..][..classes];
+            (self.look)(first + lane, labels[lane], row, results.verdict(lane, suggested[lane]));
         }
     }
 

@@ -15,6 +15,7 @@
 //! c is the **sharpness**: the larger it is, the surer the model is of a row's class. Probabilities below a thousandth of
 //! the largest count only through their mean. Logarithms are to base 2, numbers have 32 bits.
 
+use super::lanes::each;
 use super::sample::NEGLIGIBLE;
 use crate::estimate::math32::{exp2, larger, log2};
 use crate::estimate::row::LANES;
@@ -69,7 +70,8 @@ impl ClassLikelihood {
         let classes = self.classes;
         if self.weights.is_empty() {
             for (class, logs) in likelihoods.iter_mut().enumerate() {
-                [*logs] = weighted([self.offsets[class]], [&[self.sharpness as f32]], &log_ratios[class..=class]);
+                let (offset, weight) = (self.offsets[class], &[self.sharpness as f32]);
+                weighted([offset], [weight], &log_ratios[class..=class], std::array::from_mut(logs));
             }
         } else {
             let row = |class: usize| &self.weights[class * classes..][..classes];
@@ -77,10 +79,10 @@ impl ClassLikelihood {
             let (fours, rest) = likelihoods.as_chunks_mut::<4>();
             for (class, logs) in (0..).step_by(4).zip(fours.iter_mut()) {
                 let (classes, offsets) = ([class, class + 1, class + 2, class + 3], &self.offsets);
-                *logs = weighted(classes.map(|class| offsets[class]), classes.map(row), log_ratios);
+                weighted(classes.map(|class| offsets[class]), classes.map(row), log_ratios, logs);
             }
             for (class, logs) in (classes - rest.len()..).zip(rest) {
-                [*logs] = weighted([self.offsets[class]], [row(class)], log_ratios);
+                weighted([self.offsets[class]], [row(class)], log_ratios, std::array::from_mut(logs));
             }
         }
         let mut most = [f32::MIN; L];
@@ -88,8 +90,8 @@ impl ClassLikelihood {
             for lane in 0..L {
                 // The logarithm, or `f32::MIN` for a class that is not informative: without a choice, which compilers turn into branches.
                 likelihoods[lane] = likelihoods[lane] * informative[lane] + (informative[lane] - 1.0) * f32::MAX;
-                most[lane] = larger(most[lane], likelihoods[lane]);
             }
+            most = each(|lane| larger(most[lane], likelihoods[lane]));
         }
         for (likelihoods, informative) in likelihoods.iter_mut().zip(informative) {
             for lane in 0..L {
@@ -159,17 +161,28 @@ fn weighted<const L: usize, const C: usize>(
     offsets: [f32; C],
     weights: [&[f32]; C],
     log_ratios: &[[f32; L]],
-) -> [[f32; L]; C] {
-    let mut sums = offsets.map(|offset| [offset; L]);
-    for (at, ratios) in log_ratios.iter().enumerate() {
-        for (sum, weights) in sums.iter_mut().zip(weights) {
-            let weight = weights[at];
-            for lane in 0..L {
-                sum[lane] = weight.mul_add(ratios[lane], sum[lane]);
+    out: &mut [[f32; L]; C],
+) {
+    for tile in 0..L / LANES {
+        let mut sums = offsets.map(|offset| [offset; LANES]);
+        for (at, ratios) in log_ratios.iter().enumerate() {
+            let ratios = &ratios.as_chunks::<LANES>().0[tile];
+            for (sum, weights) in sums.iter_mut().zip(weights) {
+                let weight = weights[at];
+                for lane in 0..LANES {
+                    sum[lane] = weight.mul_add(ratios[lane], sum[lane]);
+                }
             }
         }
+        out.iter_mut().zip(sums).for_each(|(out, sums)| out.as_chunks_mut::<LANES>().0[tile] = sums);
     }
-    sums
+    // One row alone.
+    for lane in L / LANES * LANES..L {
+        for ((out, weights), offset) in out.iter_mut().zip(weights).zip(offsets) {
+            let sum = |sum: f32, (ratios, weight): (&[f32; L], &f32)| weight.mul_add(ratios[lane], sum);
+            out[lane] = log_ratios.iter().zip(weights).fold(offset, sum);
+        }
+    }
 }
 
 /// Turns the probabilities of a row's informative classes into log ratios, as `lanes::log_ratios` does; `classes` is K.

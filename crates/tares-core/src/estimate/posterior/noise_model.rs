@@ -64,7 +64,7 @@ impl NoiseModel {
     /// The M-step, from the sufficient statistics: `counts` has a column of expected counts per given label, `predicted`
     /// the sums of p weighted by responsibility, `[true][predicted]`. `drawn` is the number of drawn rows, `trust` how much
     /// the class shares count, in [0, 1].
-    pub(crate) fn m_step(counts: &[Column], predicted: Vec<f64>, drawn: usize, trust: f64) -> MStep {
+    pub(crate) fn m_step(counts: Vec<Column>, predicted: Vec<f64>, drawn: usize, trust: f64) -> MStep {
         let classes = counts.len();
         let (mut totals, mut all, mut right) = (vec![0.0; classes], 0.0, 0.0);
         for (label, column) in counts.iter().enumerate() {
@@ -80,18 +80,16 @@ impl NoiseModel {
         let pseudo = one_row * PSEUDO_COUNT * classes as f64;
         let pooled = rate.max(LEAST_RATE);
         let (pseudo_right, pseudo_wrong) = (pseudo * (1.0 - pooled), pseudo * pooled / (classes as f64 - 1.0));
-        let column_of = |(label, counts): (usize, &Column)| {
-            let entry = |&(class, rows): &(u32, f64)| {
-                let more = if class as usize == label { pseudo_right } else { pseudo_wrong };
-                (class, (rows + more) / (totals[class as usize] + pseudo))
-            };
-            let mut column: Column = counts.iter().map(entry).collect();
-            if let Err(place) = column.binary_search_by_key(&(label as u32), |entry| entry.0) {
-                column.insert(place, entry(&(label as u32, 0.0)));
+        let mut columns = counts;
+        for (label, column) in (0..).zip(&mut columns) {
+            if let Err(place) = column.binary_search_by_key(&label, |entry| entry.0) {
+                column.insert(place, (label, 0.0));
             }
-            column
-        };
-        let mut columns: Vec<Column> = counts.iter().enumerate().map(column_of).collect();
+            for (class, entry) in column {
+                let more = if *class == label { pseudo_right } else { pseudo_wrong };
+                *entry = (*entry + more) / (totals[*class as usize] + pseudo);
+            }
+        }
         prevent_label_switching(&mut columns);
         let unseen = totals.iter().map(|total| pseudo_wrong / (total + pseudo)).collect();
         let mut prototypes = predicted;

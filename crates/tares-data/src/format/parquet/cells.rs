@@ -8,6 +8,7 @@ use parquet::basic::Type;
 use parquet::column::reader::ColumnReader;
 use parquet::data_type::ByteArray;
 use parquet::file::reader::ChunkReader;
+use std::cell::Cell;
 use tares_core::Label;
 use tares_core::estimate::NO_LABEL;
 
@@ -86,16 +87,49 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
     /// # Errors
     /// Damaged pages; another kind of column.
     pub(crate) fn whole_labels(&self, group: usize, leaf: &Leaf) -> Result<Option<Vec<Label>>> {
+        let fit = Cell::new(true);
+        let label = |value: Option<i64>| {
+            let Some(value) = value else { return NO_LABEL };
+            let label = Label::try_from(leaf.whole(value)).unwrap_or(NO_LABEL);
+            fit.set(fit.get() & (label != NO_LABEL));
+            label
+        };
+        let known = match leaf.kind {
+            Type::INT32 => NumberPages::<i32>::open(self, group, leaf)?
+                .map(|pages| self.numbers_as_labels(group, leaf, pages, |value| label(value.map(i64::from)))),
+            _ => NumberPages::<i64>::open(self, group, leaf)?
+                .map(|pages| self.numbers_as_labels(group, leaf, pages, label)),
+        };
+        let labels = match known {
+            Some(labels) => labels?,
+            None => {
+                let mut labels = Vec::new();
+                self.each_whole(group, leaf, &mut |value| {
+                    labels.push(label(value));
+                    Ok(())
+                })?;
+                labels
+            }
+        };
+        Ok(fit.get().then_some(labels))
+    }
+
+    /// All numbers of a column in a group, each as the label that `put` makes of it.
+    fn numbers_as_labels<T: Plain>(
+        &self,
+        group: usize,
+        leaf: &Leaf,
+        mut pages: NumberPages<T>,
+        put: impl Fn(Option<T>) -> Label,
+    ) -> Result<Vec<Label>> {
+        let rows = self.group_rows(group);
         // Room on the file's word, but not for more than a large group has.
-        let room = self.group_rows(group).min(1 << 22);
-        let (mut labels, mut fit) = (Vec::with_capacity(room), true);
-        self.each_whole(group, leaf, &mut |value| {
-            let label = value.map(|value| Label::try_from(leaf.whole(value)).unwrap_or(NO_LABEL));
-            fit &= label != Some(NO_LABEL);
-            labels.push(label.unwrap_or(NO_LABEL));
-            Ok(())
-        })?;
-        Ok(fit.then_some(labels))
+        let mut all = Vec::with_capacity(rows.min(1 << 22));
+        for first in (0..rows).step_by(1 << 16) {
+            all.resize((first + (1 << 16)).min(rows), NO_LABEL);
+            pages.read(self, leaf, &mut all[first..], 1, &put)?;
+        }
+        Ok(all)
     }
 
     /// Calls `each` with the stored whole numbers of a column in a group, `None` where there is none.

@@ -79,6 +79,8 @@ impl DrawnRows {
     ) -> Result<Self> {
         let places: Vec<usize> = wanted.iter().map(|&(index, _)| index).collect();
         let mut drawn = Self::new(probs.classes());
+        drawn.looks.reserve(wanted.len());
+        drawn.rows.reserve(wanted.len(), wanted.len() * probs.classes().min(MOST_ENTRIES));
         pick(
             probs,
             &places,
@@ -202,9 +204,14 @@ impl DrawnRows {
     }
 
     /// The rows of each label, in the order of their keys.
-    pub(super) fn by_label(&self, counts: &[usize]) -> Vec<Rows> {
-        let mut sample: Vec<Rows> = counts.iter().map(|_| Rows::default()).collect();
-        for at in self.order() {
+    fn by_label(&self, counts: &[usize], order: &[usize]) -> Vec<Rows> {
+        let mut sizes = vec![(0, 0); counts.len()];
+        for (at, look) in self.looks.iter().enumerate() {
+            let (rows, entries) = &mut sizes[look.label as usize];
+            (*rows, *entries) = (*rows + 1, *entries + self.rows.entries(at).0.len());
+        }
+        let mut sample: Vec<Rows> = sizes.into_iter().map(|(rows, entries)| Rows::with_room(rows, entries)).collect();
+        for &at in order {
             sample[self.looks[at].label as usize].push_from(&self.rows, at);
         }
         sample
@@ -224,15 +231,17 @@ impl DrawnRows {
                 .then_with(of_looks)
         };
         let mut order: Vec<usize> = (0..self.looks.len()).collect();
+        // Rows of one machine are in order already.
         order.sort_by(|&a, &b| self.looks[a].key.cmp(&self.looks[b].key).then_with(|| content(a, b)));
         order
     }
 
     pub(super) fn sample(self, counts: Vec<usize>) -> Sample {
         let classes = counts.len();
-        let mut rows = self.by_label(&counts);
+        let order = self.order();
+        let mut rows = self.by_label(&counts, &order);
         let (mut agreeing, mut sums, mut confidence) = (vec![0usize; classes], vec![0.0; classes], vec![0.0; classes]);
-        for look in self.order().into_iter().map(|at| self.looks[at]) {
+        for look in order.into_iter().map(|at| self.looks[at]) {
             let label = look.label as usize;
             agreeing[label] += usize::from(look.agrees);
             sums[label] += look.own;

@@ -73,9 +73,23 @@ impl Rows {
         self.ends.push(self.values.len() as u32);
     }
 
+    /// No rows yet, but room for so many, with so many entries in all.
+    pub(crate) fn with_room(rows: usize, entries: usize) -> Self {
+        let mut list = Self::default();
+        list.reserve(rows, entries);
+        list
+    }
+
+    /// Makes room: a list that grows is copied, and takes memory of every size on its way.
+    pub(crate) fn reserve(&mut self, rows: usize, entries: usize) {
+        self.ends.reserve_exact(rows);
+        self.classes.reserve_exact(entries);
+        self.values.reserve_exact(entries);
+    }
+
     /// Every `every`-th row; each stands for correspondingly more rows.
     pub(crate) fn thinned(&self, every: usize) -> Self {
-        let mut thin = Self::default();
+        let mut thin = Self::with_room(self.len().div_ceil(every), self.values.len().div_ceil(every));
         (0..self.len()).step_by(every).for_each(|at| thin.push_from(self, at));
         thin.weight = self.weight * self.len() as f64 / (thin.len() as f64).max(1.0);
         thin
@@ -207,7 +221,7 @@ impl Sample {
         if !drawn.is_fine() {
             // The error message is about all rows, not only about the drawn ones.
             let overview = Overview::of(probs, given)?;
-            return Ok(Self { rows: drawn.by_label(&counts), overview });
+            return Ok(Self { rows: drawn.sample(counts).rows, overview });
         }
         Ok(drawn.sample(counts))
     }
