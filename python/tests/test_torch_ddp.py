@@ -18,7 +18,7 @@ ROWS, CLASSES = 24, 5
 
 # What one of the two processes does: its half of the batch through DistributedDataParallel, what it got into a file.
 WORKER = """
-import sys, torch, torch.distributed as dist
+import sys, time, torch, torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 from tares.torch import CurriculumLoss
 from test_torch_ddp import data, layer
@@ -36,6 +36,7 @@ kept = loss.kept
 torch.save({"value": value.detach(), "gradient": model.module.weight.grad, "mask": kept.mask, "count": kept.count,
             "objective": kept.objective}, f"{out}/{rank}.pt")
 dist.destroy_process_group()
+time.sleep(0.5)  # as in python/examples/torch_ddp.py
 """
 
 
