@@ -1,19 +1,19 @@
-"""One table of all held-out settings: python table.py OUT. Accuracy (mean over seeds), and F1 of each run's list of suspects where the truth is known."""
+"""One table of all held-out settings: python table.py OUT [OUT...]. Mean accuracy over seeds; also in judged.csv of the first OUT."""
 import collections, csv, json, pathlib, statistics, sys
 
-out = pathlib.Path(sys.argv[1])
+outs = [pathlib.Path(out) for out in sys.argv[1:]]
 cells = collections.defaultdict(list)
-for manifest in sorted(out.glob("*/runs/*/*/seed-*/manifest.json")):
+for manifest in [manifest for out in outs for manifest in sorted(out.glob("*/runs/*/*/seed-*/manifest.json"))]:
     record = json.loads(manifest.read_text())
     if record.get("result"):
         place = manifest.parent
         setting = f"{place.parts[-5]} {place.parts[-3]}"
         cells[setting, record["method"]].append(100 * record["result"]["test_accuracy_last10"])
-for done in sorted(out.glob("early/*/seed-*/accuracy")):
+for done in [done for out in outs for done in sorted(out.glob("early/*/seed-*/accuracy"))]:
     cells[f"fashion {done.parts[-3]}", "standard (early stopping)"].append(float(done.read_text().split()[0]))
 settings = list(dict.fromkeys(setting for setting, _ in cells))
 methods = list(dict.fromkeys(method for _, method in cells))
-with open(out / "judged.csv", "w", newline="") as file:
+with open(outs[0] / "judged.csv", "w", newline="") as file:
     writer = csv.writer(file)
     writer.writerow(["setting", "method", "seeds", "mean", "std"])
     for setting in settings:
