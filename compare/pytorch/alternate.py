@@ -15,7 +15,7 @@ import torch
 from networks import CASES
 
 # steps of one turn: long enough for the clock, short enough that a disturbance hits both sides
-STEPS = {"mlp": 200, "small-cnn": 15, "lenet": 50, "cnn9": 2, "cnn9-128": 1, "resnet18": 1}
+STEPS = {"mlp": 200, "small-cnn": 15, "lenet": 50, "cnn9": 2, "cnn9-128": 1, "resnet18": 1, "densenet": 1, "vgg16": 1}
 # a turn of these is one whole epoch
 EPOCHS = {"npcl-epoch": "lenet", "npcl-epoch-mlp": "mlp:256-256"}
 FORMS = ["default", "channels_last", "compile"]

@@ -37,6 +37,13 @@ def gradients(network):
     return {p.source: (p.grad.t() if p.transposed else p.grad).detach().clone() for p in network.parameters()}
 
 
+def norm(w, name):
+    layer = nn.BatchNorm2d(len(w[f"{name}.norm.gamma"]), eps=1e-5, momentum=0.1)
+    take(layer.weight, w, f"{name}.norm.gamma")
+    take(layer.bias, w, f"{name}.norm.beta")
+    return layer
+
+
 class Block(nn.Module):
     """Convolution, batch norm if its weights are there, activation."""
 
@@ -50,9 +57,7 @@ class Block(nn.Module):
             take(self.conv.bias, w, f"{name}.conv.bias")
         self.norm = None
         if f"{name}.norm.gamma" in w:
-            self.norm = nn.BatchNorm2d(out, eps=1e-5, momentum=0.1)
-            take(self.norm.weight, w, f"{name}.norm.gamma")
-            take(self.norm.bias, w, f"{name}.norm.beta")
+            self.norm = norm(w, name)
         self.slope = slope
 
     def forward(self, x):
@@ -141,6 +146,59 @@ class ResNet18(nn.Module):
         return self.head(self.blocks(self.stem(x)).mean((2, 3)))
 
 
+class NormConv(nn.Module):
+    """Batch norm, ReLU, convolution: DenseNet's order."""
+
+    def __init__(self, w, name, padding=0):
+        super().__init__()
+        out, into, kernel, _ = w[f"{name}.conv.weight"].shape
+        self.norm, self.conv = norm(w, name), nn.Conv2d(into, out, kernel, 1, padding, bias=False)
+        take(self.conv.weight, w, f"{name}.conv.weight")
+
+    def forward(self, x):
+        return self.conv(F.relu(self.norm(x), inplace=True))
+
+
+class DenseLayer(nn.Module):
+    def __init__(self, w, name):
+        super().__init__()
+        self.bottleneck, self.grow = NormConv(w, f"{name}.bottleneck"), NormConv(w, f"{name}.grow", 1)
+
+    def forward(self, x):
+        return torch.cat([x, self.grow(self.bottleneck(x))], 1)
+
+
+class DenseNet(nn.Module):
+    """DenseNet-BC-100-12: three blocks of sixteen layers."""
+
+    def __init__(self, w):
+        super().__init__()
+        self.stem = Block(w, "stem")
+        block = lambda b: nn.Sequential(*[DenseLayer(w, f"blocks.{b}.{layer}") for layer in range(16)])
+        self.blocks = nn.ModuleList([block(b) for b in range(3)])
+        self.transitions = nn.ModuleList([NormConv(w, f"transitions.{t}") for t in range(2)])
+        self.last, self.head = norm(w, "last"), dense(w, "head")
+
+    def forward(self, x):
+        x = self.stem(x)
+        for block, transition in zip(self.blocks, self.transitions):
+            x = F.avg_pool2d(transition(block(x)), 2)
+        return self.head(F.relu(self.last(self.blocks[2](x)), inplace=True).mean((2, 3)))
+
+
+class Vgg16(nn.Module):
+    def __init__(self, w):
+        super().__init__()
+        stage = lambda s, count: nn.Sequential(*[Block(w, f"stages.{s}.{i}", slope=0) for i in range(count)])
+        self.stages = nn.ModuleList([stage(s, count) for s, count in enumerate([2, 2, 3, 3, 3])])
+        self.head = dense(w, "head")
+
+    def forward(self, x):
+        for stage in self.stages:
+            x = F.max_pool2d(stage(x), 2)
+        return self.head(x.flatten(1))
+
+
 # class, and shape of a batch
 CASES = {
     "mlp": (Mlp, (128, 1, 28, 28)),
@@ -149,4 +207,6 @@ CASES = {
     "cnn9": (Cnn9, (32, 3, 32, 32)),
     "cnn9-128": (Cnn9, (128, 3, 32, 32)),
     "resnet18": (ResNet18, (32, 3, 32, 32)),
+    "densenet": (DenseNet, (32, 3, 32, 32)),
+    "vgg16": (Vgg16, (32, 3, 32, 32)),
 }

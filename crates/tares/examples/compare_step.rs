@@ -39,7 +39,7 @@ fn main() {
     tares::join_workers();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [case, directory] = arguments.as_slice() else {
-        eprintln!("usage: compare_step CASE DIR, CASE one of mlp, small-cnn, lenet, cnn9, cnn9-128, resnet18");
+        eprintln!("usage: compare_step CASE DIR, CASE one of mlp, small-cnn, lenet, cnn9, cnn9-128, resnet18, densenet, vgg16");
         std::process::exit(2);
     };
     let directory = Path::new(directory);
@@ -51,8 +51,10 @@ fn main() {
         "cnn9" => serve(case, directory, [32, 3, 32, 32], built(name("cnn9"))),
         "cnn9-128" => serve(case, directory, [128, 3, 32, 32], built(name("cnn9"))),
         "resnet18" => serve(case, directory, [32, 3, 32, 32], built(name("resnet18"))),
+        "densenet" => serve(case, directory, [32, 3, 32, 32], built(name("densenet"))),
+        "vgg16" => serve(case, directory, [32, 3, 32, 32], built(name("vgg16"))),
         _ => {
-            eprintln!("case {case:?} is not one of mlp, small-cnn, lenet, cnn9, cnn9-128, resnet18");
+            eprintln!("case {case:?} is not one of mlp, small-cnn, lenet, cnn9, cnn9-128, resnet18, densenet, vgg16");
             std::process::exit(2);
         }
     }
