@@ -74,6 +74,11 @@ labelled.to_json(out / "labelled.jsonl", orient="records", lines=True)
 for codec in ["snappy", "zstd", "gzip", "lz4", "none"]:
     frame.to_parquet(out / f"table-{codec}.parquet", index=False, compression=codec)
 pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), out / "table-groups.parquet", row_group_size=5, use_dictionary=False, data_page_version="2.0")
+# Row groups without rows, as Arrow writes for an empty table: first, between others and last.
+whole = pa.Table.from_pandas(frame, preserve_index=False)
+with pq.ParquetWriter(out / "table-empty-groups.parquet", whole.schema) as writer:
+    for part in [whole.slice(0, 0), whole.slice(0, 5), whole.slice(0, 0), whole.slice(5), whole.slice(0, 0)]:
+        writer.write_table(part)
 
 # NPY and NPZ: 8 rows of 3 columns; element (5, 2) is -7.5. Fortran order, half precision and big-endian besides.
 x = (np.arange(24, dtype=np.float64) / 8).reshape(8, 3)

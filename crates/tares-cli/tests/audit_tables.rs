@@ -54,7 +54,9 @@ fn one_file_a_folder_a_pattern_and_files_in_any_order_say_the_same() {
     table(&all[20_000..], [2, 0, 1]).write(&at("lake/a.parquet"), false).unwrap();
     table(&all[..7], [0, 1, 2]).write(&at("lake/b.parquet"), false).unwrap();
     table(&all[7..20_000], [1, 0, 2]).write(&at("lake/c.parquet"), false).unwrap();
-    table(&[], [1, 0, 2]).write(&at("lake/empty.parquet"), false).unwrap();
+    for empty in ["lake/0-before-all-others.parquet", "lake/between.parquet"] {
+        table(&[], [1, 0, 2]).write(&at(empty), false).unwrap();
+    }
     // A file per class: each lacks the others.
     std::fs::create_dir(at("classes")).unwrap();
     for class in [2, 0, 1] {

@@ -101,6 +101,42 @@ fn a_changed_recipe_in_an_old_directory_is_refused() {
     recipe(place.path(), &RECIPE.replace("burn-in=1", "burn-in=2"));
     let error = run(place.path(), &["--only", "Standard", "--seeds", "1"]).fails(2);
     assert!(error.contains("the recipe has changed") && error.contains("--out"), "{error}");
+    // Said by the recipe, also where a run itself has changed: `reproduce` has no --overwrite.
+    recipe(place.path(), &RECIPE.replace("plan.epochs = 2", "plan.epochs = 3"));
+    let error = run(place.path(), &["--only", "Standard", "--seeds", "1"]).fails(2);
+    assert!(error.contains("the recipe has changed") && !error.contains("--overwrite"), "{error}");
+    recipe(place.path(), RECIPE);
+    let error = run(place.path(), &["--only", "Standard", "--seeds", "1", "--data-dir", "."]).fails(2);
+    assert!(error.contains("remove that directory") && !error.contains("--overwrite"), "{error}");
+    // More rows and columns change no run.
+    let row = "\n[[methods]]\nname = \"GCE\"\nmethod = \"gce\"\n\n[published]";
+    recipe(
+        place.path(),
+        &RECIPE
+            .replace("\n[published]", row)
+            .replace("[\"symmetric:0.5\"]", "[\"symmetric:0.5\", \"pair:0.2\"]")
+            .replace("0.02\"]", "0.02\", \"\"]")
+            .replace("65.81\"]", "65.81\", \"\"]"),
+    );
+    let out = run(place.path(), &["--only", "Standard,GCE", "--seeds", "1"]).success();
+    assert!(out.contains("GCE") && out.contains("pair:0.2"), "{out}");
+}
+
+#[test]
+fn runs_of_other_settings_are_neither_counted_nor_published() {
+    let place = tempfile::tempdir().unwrap();
+    recipe(place.path(), RECIPE);
+    run(place.path(), &["--seeds", "2"]).success();
+    let publish = || tares_in(place.path(), &["reproduce", "publish", "--out", "here", "--to", "site"]);
+    publish().success();
+    let page = || std::fs::read_to_string(place.path().join("site/RESULTS.md")).unwrap();
+    assert!(page().contains("4 runs of 2 epochs"), "{}", page());
+    let spec = place.path().join("here/two-methods-laptop/runs/symmetric-0.5/NPCL/seed-2/spec.toml");
+    let text = std::fs::read_to_string(&spec).unwrap();
+    assert!(text.contains("epochs = 2"), "{text}");
+    std::fs::write(&spec, text.replace("epochs = 2", "epochs = 9")).unwrap();
+    publish().success();
+    assert!(page().contains("3 of 4 runs of 2 epochs"), "{}", page());
 }
 
 #[test]

@@ -35,7 +35,7 @@ pub use reading::{Reading, RowShape};
 pub use source::download::download_within;
 pub use source::download::{Remote, download, sha256_of};
 pub use source::fetch::fetch;
-pub use source::locate::{cache_dir, locate, places};
+pub use source::locate::{cache_dir, data_roots, locate, places};
 pub use source::recognise::recognise;
 pub use source::{Builtin, ClassFound, ColumnFound, Format, Found, Origin, Source};
 pub use table::rules::{ColumnRule, MOST_LEVELS, Rule, TableRules};

@@ -61,7 +61,8 @@ fn all_table_formats_give_the_same_rows() {
     assert_eq!(first.train.class_names(), ["ant", "bee"]);
     assert_eq!(first.train.given()[..3], [0, 1, 0]);
     assert_eq!(first.train.id(7), "r7");
-    let parquet = ["snappy", "zstd", "gzip", "lz4", "none", "groups"].map(|codec| format!("table-{codec}.parquet"));
+    let parquet = ["snappy", "zstd", "gzip", "lz4", "none", "groups", "empty-groups"]
+        .map(|codec| format!("table-{codec}.parquet"));
     for name in ["table.tsv", "table.csv.gz", "table.jsonl"].into_iter().chain(parquet.each_ref().map(String::as_str)) {
         assert_eq!(read(&file(name), &table_options()).train, first.train, "{name}");
     }

@@ -22,6 +22,7 @@ fn every_format_comes_back_with_other_labels_and_nothing_else_changed() {
         ("table-snappy.parquet", table_options()),
         ("table-zstd.parquet", table_options()),
         ("table-groups.parquet", table_options()),
+        ("table-empty-groups.parquet", table_options()),
         ("pictures.parquet", plain()),
         ("x.npy", plain()),
         ("big-endian.npy", labels),

@@ -5,7 +5,7 @@ use super::source::load;
 use crate::reproduce::list::entries;
 use crate::reproduce::needed_files::{missing, missing_failure};
 use crate::reproduce::page::Reproduction;
-use crate::reproduce::place::{ROOT, ReproductionPlace};
+use crate::reproduce::place::{ROOT, ReproductionPlace, WAY_OUT};
 use crate::reproduce::publish::{PAGE, publish};
 use crate::reproduce::recipe::Recipe;
 use crate::reproduce::scale::RecipeSize;
@@ -119,12 +119,14 @@ impl Reproduce {
         }
         let lacking = missing(recipe, self.scale, self.data_dir.as_deref());
         if !lacking.is_empty() && !self.subset {
-            return Err(missing_failure(recipe, self.scale, &lacking, self.data_dir.as_deref()));
+            return Err(missing_failure(recipe, &lacking, self.data_dir.as_deref()));
         }
         let here = ReproductionPlace::new(&self.out, name, self.scale);
         let all = experiment.runs()?;
         let runs = self.sharing.part(&all);
-        runs.iter().try_for_each(|spec| same_spec(&place(&here.path, spec), spec))?;
+        here.check(recipe, self.scale)?;
+        let same = |spec| same_spec(&place(&here.path, spec), spec).map_err(|failure| failure.way_out(WAY_OUT));
+        runs.iter().try_for_each(same)?;
         let scale = recipe.scale(self.scale);
         screen.note(format!("{}: {}", recipe.title, scale.time));
         scale.deviations.iter().for_each(|deviation| screen.note(format!("  not as published: {deviation}")));

@@ -41,7 +41,9 @@ impl Reproduction<'_> {
 
     /// The verdicts on the claims.
     pub fn verdicts(&self) -> Vec<ClaimVerdict> {
-        verdicts(self.recipe, self.runs)
+        let columns = self.scale().columns(self.recipe).unwrap_or_default();
+        let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
+        verdicts(self.recipe, &names, self.runs)
     }
 
     fn scale(&self) -> &Scale {

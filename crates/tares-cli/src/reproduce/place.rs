@@ -4,12 +4,18 @@ use super::recipe::Recipe;
 use super::scale::RecipeSize;
 use crate::files::{create_directory, write_whole};
 use crate::record::{Manifest, RunRecord, State};
+use crate::run::contender::Contender;
 use crate::run::experiment::Experiment;
+use crate::run::load::Load;
 use crate::run::runs::place;
 use crate::run::spec::Spec;
 use crate::run::spec_file;
 use crate::ui::failure::{Failure, Outcome};
 use std::path::{Path, PathBuf};
+use tares::Plan;
+
+/// What to do about a directory with other runs.
+pub const WAY_OUT: &str = "choose another --out, or remove that directory";
 
 /// The default directory of reproductions.
 pub const ROOT: &str = "runs/reproduce";
@@ -26,6 +32,8 @@ pub struct ReproductionPlace {
 pub struct RunsDone {
     /// Finished runs.
     pub finished: usize,
+    /// Finished runs in the places of the recipe's, with other settings.
+    pub other: usize,
     /// All runs that the recipe asks for.
     pub all: usize,
 }
@@ -36,29 +44,38 @@ impl ReproductionPlace {
         Self { path: root.join(format!("{name}-{}", size.name())) }
     }
 
-    /// Refuses a directory with runs of another version of the recipe; otherwise records this version. Seeds and the choice of rows
-    /// may differ: they add runs and change none.
+    /// Refuses a directory with runs of another version of the recipe. Rows, columns and seeds may be more or fewer: they add runs and
+    /// change none.
+    ///
+    /// # Errors
+    /// The recipe has changed.
+    pub fn check(&self, recipe: &Recipe, size: RecipeSize) -> Outcome<()> {
+        let file = self.path.join("experiment.toml");
+        if !file.exists() {
+            return Ok(());
+        }
+        let (before, now): (Experiment, _) = (spec_file::read(&file)?, whole(recipe, size, "cpu")?);
+        let (before, now) = (common(&before, &now), common(&now, &before));
+        if before == now {
+            return Ok(());
+        }
+        let (before, now) = (spec_file::to_toml(&before)?, spec_file::to_toml(&now)?);
+        let change = before.lines().zip(now.lines()).find(|(before, now)| before != now);
+        let (before, now) = change.unwrap_or(("other settings", "these settings"));
+        let text = format!("{}: the recipe has changed: `{before}`, now `{now}`", file.display());
+        Err(Failure::new(text).way_out(WAY_OUT))
+    }
+
+    /// [Checks](Self::check) the directory and records this version of the recipe.
     ///
     /// # Errors
     /// The recipe has changed, or the directory cannot be written.
     pub fn claim(&self, recipe: &Recipe, size: RecipeSize, device: &str) -> Outcome<()> {
-        let file = self.path.join("experiment.toml");
-        let now = whole(recipe, size, device)?;
-        if file.exists() {
-            let before: Experiment = spec_file::read(&file)?;
-            // The device is not part of the recipe.
-            let before = Experiment { device: now.device.clone(), ..before };
-            if before != now {
-                let (before, now) = (spec_file::to_toml(&before)?, spec_file::to_toml(&now)?);
-                let change = before.lines().zip(now.lines()).find(|(before, now)| before != now);
-                let (before, now) = change.unwrap_or(("other settings", "these settings"));
-                let text = format!("{}: the recipe has changed: `{before}`, now `{now}`", file.display());
-                return Err(Failure::new(text).way_out("choose another --out, or remove that directory"));
-            }
-        }
+        self.check(recipe, size)?;
         create_directory(&self.path)?;
         write_whole(&self.path.join("recipe.toml"), recipe.text.as_bytes())?;
-        write_whole(&file, spec_file::to_toml(&now)?.as_bytes())
+        let now = spec_file::to_toml(&whole(recipe, size, device)?)?;
+        write_whole(&self.path.join("experiment.toml"), now.as_bytes())
     }
 
     /// The progress of the runs that the recipe asks for.
@@ -67,10 +84,13 @@ impl ReproductionPlace {
     /// The recipe is invalid.
     pub fn progress(&self, recipe: &Recipe, size: RecipeSize) -> Outcome<RunsDone> {
         let runs = whole(recipe, size, "cpu")?.runs()?;
-        Ok(RunsDone { finished: runs.iter().filter(|spec| self.is_finished(spec)).count(), all: runs.len() })
+        let finished = |spec: &&Spec| state(&place(&self.path, spec)) == Some(State::Finished);
+        let (own, other): (Vec<&Spec>, _) =
+            runs.iter().filter(finished).partition(|spec| has_settings(&place(&self.path, spec), spec));
+        Ok(RunsDone { finished: own.len(), other: other.len(), all: runs.len() })
     }
 
-    /// The finished runs, in the order of the recipe: rows that are there, every seed that is there.
+    /// The finished runs with the recipe's settings, in its order: rows that are there, every seed that is there.
     ///
     /// # Errors
     /// A run that is damaged.
@@ -85,8 +105,10 @@ impl ReproductionPlace {
             let seed = |path: &Path| path.file_name()?.to_str()?.strip_prefix("seed-")?.parse::<u64>().ok();
             let mut seeds: Vec<u64> = entries.filter_map(|entry| seed(&entry.ok()?.path())).collect();
             seeds.sort_unstable();
-            for path in seeds.iter().map(|seed| row.join(format!("seed-{seed}"))) {
-                if state(&path) == Some(State::Finished) {
+            for seed in seeds {
+                let path = row.join(format!("seed-{seed}"));
+                let spec = Spec { plan: Plan { seed, ..run.plan.clone() }, ..run.clone() };
+                if state(&path) == Some(State::Finished) && has_settings(&path, &spec) {
                     let mut record = RunRecord::read(&path)?;
                     // Use the recipe's name of the column, even if this size replaces its noise.
                     let column = columns.iter().find(|(_, noise)| *noise == run.noise).map(|(name, _)| name);
@@ -99,9 +121,25 @@ impl ReproductionPlace {
         }
         Ok(records)
     }
+}
 
-    fn is_finished(&self, spec: &Spec) -> bool {
-        state(&place(&self.path, spec)) == Some(State::Finished)
+/// Whether the run in a directory has these settings. Where it was typed, where data lies and which device trained are not part of a recipe.
+fn has_settings(run: &Path, spec: &Spec) -> bool {
+    let Ok(before) = spec_file::read::<Spec>(&run.join("spec.toml")) else { return false };
+    let load = Load { data_dir: spec.load.data_dir.clone(), ..before.load.clone() };
+    let before = Spec { directory: spec.directory.clone(), device: spec.device.clone(), load, ..before };
+    before == *spec
+}
+
+/// What `one` has in common with `other` in rows, columns and seeds, so that only settings are compared.
+fn common(one: &Experiment, other: &Experiment) -> Experiment {
+    let names: Vec<String> = other.methods.iter().map(Contender::called).collect();
+    Experiment {
+        methods: one.methods.iter().filter(|row| names.contains(&row.called())).cloned().collect(),
+        noises: one.noises.iter().filter(|noise| other.noises.contains(noise)).cloned().collect(),
+        seeds: Vec::new(),
+        device: String::new(),
+        ..one.clone()
     }
 }
 

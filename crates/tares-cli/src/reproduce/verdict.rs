@@ -2,7 +2,8 @@
 //!
 //! Runs of one seed share noise, order of rows and initial weights, so the difference of two methods is taken within each
 //! seed. The interval is the 95 % interval of Student's t for the mean of those differences. A claim holds if the whole
-//! interval agrees with it, does not hold if the whole interval contradicts it, and cannot be told otherwise.
+//! interval agrees with it, does not hold if the whole interval contradicts it, and cannot be told otherwise. What it says about columns that
+//! the size leaves out does not count.
 
 use super::claim::{Claim, Law, Metric};
 use super::recipe::Recipe;
@@ -15,6 +16,8 @@ use tares_core::metric::MeanStd;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ruling {
+    /// It is about noises that this size of the recipe leaves out, so it does not count.
+    NotAtThisScale,
     /// The whole interval agrees with the claim.
     Holds,
     /// The interval contains both outcomes, or there are too few seeds.
@@ -27,6 +30,7 @@ impl Ruling {
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
+            Self::NotAtThisScale => "not at this scale",
             Self::Holds => "holds",
             Self::CannotBeTold => "cannot be told",
             Self::DoesNotHold => "does not hold",
@@ -69,12 +73,12 @@ enum Wanted {
     Within(f64),
 }
 
-/// All verdicts of a recipe on some of its runs.
-pub fn verdicts(recipe: &Recipe, runs: &[RunRecord]) -> Vec<ClaimVerdict> {
-    recipe.claims.iter().map(|claim| verdict(claim, recipe, runs)).collect()
+/// All verdicts of a recipe on some of its runs. `kept` are the columns that run at this size.
+pub fn verdicts(recipe: &Recipe, kept: &[String], runs: &[RunRecord]) -> Vec<ClaimVerdict> {
+    recipe.claims.iter().map(|claim| verdict(claim, recipe, kept, runs)).collect()
 }
 
-fn verdict(claim: &Claim, recipe: &Recipe, runs: &[RunRecord]) -> ClaimVerdict {
+fn verdict(claim: &Claim, recipe: &Recipe, kept: &[String], runs: &[RunRecord]) -> ClaimVerdict {
     let columns = recipe.columns();
     let noises = claim.noises(&columns);
     let ours = |row: &str, noise: &str| per_seed(claim.metric, row, noise, runs);
@@ -91,21 +95,25 @@ fn verdict(claim: &Claim, recipe: &Recipe, runs: &[RunRecord]) -> ClaimVerdict {
             for (noise, other) in noises.iter().flat_map(|noise| others.iter().map(move |other| (noise, other))) {
                 let what = format!("{first} − {other} at {noise}");
                 let published = printed_lead(first, other, noise);
-                evidence.push(weigh(what, &lead(first, other, noise), published, Wanted::Above(*by)));
+                evidence.push(
+                    weigh(what, &lead(first, other, noise), published, Wanted::Above(*by)).if_all(kept, &[noise]),
+                );
             }
         }
         Law::Similar { first, second, within } => {
             for noise in &noises {
                 let what = format!("{first} − {second} at {noise}");
                 let published = printed_lead(first, second, noise);
-                evidence.push(weigh(what, &lead(first, second, noise), published, Wanted::Within(*within)));
+                let found = weigh(what, &lead(first, second, noise), published, Wanted::Within(*within));
+                evidence.push(found.if_all(kept, &[noise]));
             }
         }
         Law::LeadGrows { first, second, from, to } => {
             let what = format!("lead of {first} over {second}, {to} minus {from}");
             let growth = minus(&lead(first, second, to), &lead(first, second, from));
             let published = printed_lead(first, second, to).zip(printed_lead(first, second, from));
-            evidence.push(weigh(what, &growth, published.map(|(to, from)| to - from), Wanted::Above(0.0)));
+            let found = weigh(what, &growth, published.map(|(to, from)| to - from), Wanted::Above(0.0));
+            evidence.push(found.if_all(kept, &[from, to]));
         }
         Law::SpreadGrows { rows, from, to } => {
             for to in to {
@@ -116,18 +124,15 @@ fn verdict(claim: &Claim, recipe: &Recipe, runs: &[RunRecord]) -> ClaimVerdict {
                 };
                 let what = format!("best minus worst row, {to} minus {from}");
                 let published = printed_at(to).zip(printed_at(from)).map(|(to, from)| to - from);
-                evidence.push(weigh(what, &minus(&at(to), &at(from)), published, Wanted::Above(0.0)));
+                let found = weigh(what, &minus(&at(to), &at(from)), published, Wanted::Above(0.0));
+                evidence.push(found.if_all(kept, &[from, to]));
             }
         }
         Law::AboveCleanPart { rows } => {
             for (noise, row) in noises.iter().flat_map(|noise| rows.iter().map(move |row| (noise, row))) {
                 let what = format!("{} of {row} − part of right labels, {noise}", claim.metric.name());
-                evidence.push(weigh(
-                    what,
-                    &minus(&ours(row, noise), &clean(row, noise, runs)),
-                    None,
-                    Wanted::Above(0.0),
-                ));
+                let above = minus(&ours(row, noise), &clean(row, noise, runs));
+                evidence.push(weigh(what, &above, None, Wanted::Above(0.0)).if_all(kept, &[noise]));
             }
         }
     }
@@ -213,9 +218,16 @@ fn student(freedom: usize) -> f64 {
 }
 
 impl Difference {
+    /// The same if all these noises run at this size; otherwise it does not count.
+    fn if_all(self, kept: &[String], noises: &[&String]) -> Self {
+        let here = self.seeds > 0 || noises.iter().all(|noise| kept.contains(noise));
+        if here { self } else { Self { ruling: Ruling::NotAtThisScale, ..self } }
+    }
+
     /// `NPCL − GCE at symmetric:0.5: +6.05 points (5.10 to 7.00, 3 seeds); published +6.05`.
     pub fn sentence(&self) -> String {
         let mut text = match (self.mean, self.interval) {
+            (None, _) if self.ruling == Ruling::NotAtThisScale => self.what.clone(),
             (None, _) => format!("{}: not run", self.what),
             (Some(mean), Some((low, high))) => {
                 format!("{}: {mean:+.2} points ({low:+.2} to {high:+.2}, {} seeds)", self.what, self.seeds)
@@ -250,7 +262,7 @@ mod tests {
     fn ruling(law: &str, leads: &[f64]) -> Difference {
         let claim: Claim = toml::from_str(&format!("says = \"s\"\non = [\"pair:0.2\"]\nlaw.{law}\n")).unwrap();
         let recipe = super::super::recipe::tests::recipe();
-        verdict(&claim, &recipe, &runs(leads)).evidence.remove(0)
+        verdict(&claim, &recipe, &recipe.columns(), &runs(leads)).evidence.remove(0)
     }
 
     #[test]
@@ -285,9 +297,28 @@ mod tests {
         let text = "says = \"s\"\nmetric = \"label-precision\"\nlaw.above-clean-part = { rows = [\"A\"] }\n";
         let claim: Claim = toml::from_str(text).unwrap();
         let recipe = super::super::recipe::tests::recipe();
-        let found = verdict(&claim, &recipe, &runs(&[0.0, 0.0]));
+        let found = verdict(&claim, &recipe, &recipe.columns(), &runs(&[0.0, 0.0]));
         // Made-up runs keep 83.5 % right labels at the end and have 49.67 % wrong ones.
         assert_eq!(found.ruling, Ruling::Holds, "{found:?}");
         assert!(found.evidence[0].published.is_none());
+    }
+    #[test]
+    fn a_column_that_a_size_leaves_out_does_not_count() {
+        let claim = "says = \"s\"\nlaw.beats = { first = \"A\", others = [\"B\"] }\n";
+        let mut recipe = super::super::recipe::tests::recipe();
+        recipe.noises.push("symmetric:0.5".parse().unwrap());
+        let kept = ["pair:0.2".to_owned()];
+        let found = |claim: &str, kept: &[String]| {
+            verdict(&toml::from_str(claim).unwrap(), &recipe, kept, &runs(&[1.0, 1.1, 0.9]))
+        };
+        let verdict = found(claim, &kept);
+        assert_eq!(verdict.ruling, Ruling::Holds, "{verdict:?}");
+        assert_eq!(verdict.evidence.iter().map(|part| part.ruling).max(), Some(Ruling::Holds));
+        assert_eq!(verdict.evidence[1].ruling, Ruling::NotAtThisScale);
+        assert_eq!(found(claim, &recipe.columns()).ruling, Ruling::CannotBeTold, "it was to run and did not");
+        let elsewhere = format!("on = [\"symmetric:0.5\"]\n{claim}");
+        assert_eq!(found(&elsewhere, &kept).ruling, Ruling::NotAtThisScale);
+        let grows = "says = \"s\"\nlaw.lead-grows = { first = \"A\", second = \"B\", from = \"pair:0.2\", to = \"symmetric:0.5\" }\n";
+        assert_eq!(found(grows, &kept).ruling, Ruling::NotAtThisScale);
     }
 }

@@ -152,9 +152,15 @@ impl ClassTables {
     }
 }
 
-/// Whether a Parquet file is a table of probabilities with labels: beside its labels there is a list of probabilities, or all other columns
-/// of numbers are parts of 1 in its first rows.
-pub fn holds_probabilities(path: &Path, options: TableOptions<'_>) -> bool {
+/// Whether Parquet files are tables of probabilities with labels: in the first that has rows there is a list of probabilities beside the
+/// labels, or all other columns of numbers are parts of 1 in its first rows.
+pub fn holds_probabilities(paths: &[PathBuf], options: TableOptions<'_>) -> bool {
+    // Engines write files without rows too, and nothing can be told from those.
+    let has_rows = |path: &&PathBuf| !matches!(rows_of_parquet(path), Ok(Some(0)));
+    paths.iter().find(has_rows).is_some_and(|path| is_table_of_probabilities(path, options))
+}
+
+fn is_table_of_probabilities(path: &Path, options: TableOptions<'_>) -> bool {
     const ROWS: usize = 1000;
     let look = || -> Result<bool> {
         if !matches!(FileKind::of(path)?, FileKind::Parquet) {

@@ -22,14 +22,19 @@ pub fn locate(builtin: Builtin, data_dir: Option<&Path>) -> Result<Option<PathBu
 
 /// Every folder that is looked at, in order.
 pub fn places(builtin: Builtin, data_dir: Option<&Path>) -> Vec<PathBuf> {
+    let inside = |root: PathBuf| builtin.folders().iter().map(move |name| root.join(name)).collect::<Vec<_>>();
+    data_roots(data_dir).into_iter().flat_map(inside).collect()
+}
+
+/// The directories whose folders are looked at, in order.
+pub fn data_roots(data_dir: Option<&Path>) -> Vec<PathBuf> {
     let roots = [
         data_dir.map(Path::to_owned),
         env::var_os("TARES_DATA").filter(|value| !value.is_empty()).map(PathBuf::from),
         cache_dir(),
         Some(PathBuf::from("/usr/share/datasets")),
     ];
-    let inside = |root: PathBuf| builtin.folders().iter().map(move |name| root.join(name)).collect::<Vec<_>>();
-    roots.into_iter().flatten().flat_map(inside).collect()
+    roots.into_iter().flatten().collect()
 }
 
 /// The folder downloads go to: `TARES_CACHE`, or `tares` in the user's cache folder. `None` if the user has no home.

@@ -59,7 +59,8 @@ fn rewrite<R: ChunkReader + 'static>(
         .build();
     let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(properties))?;
     let mut start = 0;
-    for (number, group) in metadata.row_groups().iter().enumerate() {
+    // A group without rows has no pages to copy.
+    for (number, group) in metadata.row_groups().iter().enumerate().filter(|(_, group)| group.num_rows() > 0) {
         let rows = usize::try_from(group.num_rows())?;
         let mut out = writer.next_row_group()?;
         for (index, chunk) in group.columns().iter().enumerate() {

@@ -44,8 +44,8 @@ impl Audit {
             [] => None,
             [only] if only.is_file() || (only.is_dir() && !self.is_of_run()) => {
                 let asked_otherwise = !self.judges.is_empty() || self.reading.labels.is_some();
-                let first = find_tables(std::slice::from_ref(only)).ok()?.into_iter().next()?;
-                (!asked_otherwise && holds_probabilities(&first, self.table_options())).then_some(named)
+                let files = find_tables(std::slice::from_ref(only)).ok()?;
+                (!asked_otherwise && holds_probabilities(&files, self.table_options())).then_some(named)
             }
             [only] => (is_pattern(only) && !only.exists()).then_some(named),
             _ => Some(named),

@@ -4,12 +4,15 @@
 //! even after kill -9, so on one machine that settles everything. Other machines may not see the lock, and a machine that lost its power
 //! never releases it. So the owner increments its beat while it works. If the beat of another machine's lock has not changed for
 //! [`stale_after`], the lock is stale: it is taken over, and the message names its former owner. Beats are compared, not clocks.
+//!
+//! Some file systems have no locks, or none left. There the beat of every owner is watched, and whoever takes a lock looks after a moment
+//! whether another process wrote its name at the same time.
 
 use crate::ui::failure::{Failure, Outcome};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -18,6 +21,10 @@ use std::time::{Duration, Instant};
 const STALE_AFTER: Duration = Duration::from_secs(60);
 /// Beats in that time.
 const BEATS: u32 = 6;
+/// How long a name must stand in a lock file, where the system locks nothing, until the lock counts as taken.
+const SETTLED_AFTER: Duration = Duration::from_millis(300);
+/// The system's number for "no locks available".
+const ENOLCK: i32 = if cfg!(target_os = "linux") { 37 } else { 77 };
 /// How often a thread looks whether it should end.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -56,7 +63,43 @@ impl std::fmt::Display for LockOwner {
     }
 }
 
+/// Asks the system for a lock.
+type TryLock<'a> = &'a dyn Fn(&File) -> Result<(), TryLockError>;
+
+/// Whether a file system has no locks, or none left (ENOLCK, which some network file systems say when their lock service is absent).
+fn has_no_locks(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::Unsupported || (cfg!(unix) && error.raw_os_error() == Some(ENOLCK))
+}
+
+/// What a lock's owner writes into the file: `host process beat claim`. Claims tell two locks of one process apart.
+struct LockName {
+    claim: u64,
+}
+
+impl LockName {
+    fn new() -> Self {
+        static CLAIMS: AtomicU64 = AtomicU64::new(1);
+        Self { claim: CLAIMS.fetch_add(1, Ordering::Relaxed) }
+    }
+
+    fn text(&self, beat: u64) -> String {
+        format!("{} {} {beat} {}\n", this_host(), std::process::id(), self.claim)
+    }
+
+    fn write(&self, file: &mut File, beat: u64) -> std::io::Result<()> {
+        let text = self.text(beat);
+        file.seek(SeekFrom::Start(0))?;
+        file.write_all(text.as_bytes())?;
+        file.set_len(text.len() as u64)?;
+        file.sync_data()
+    }
+}
+
 impl LockOwner {
+    fn unknown() -> Self {
+        Self { host: this_host(), process: 0, beat: 0 }
+    }
+
     fn parse(text: &str) -> Option<Self> {
         let mut words = text.split_whitespace();
         let (host, process, beat) = (words.next()?, words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -71,6 +114,10 @@ impl RunLock {
     /// # Errors
     /// The file cannot be written or locked.
     pub fn attempt(directory: &Path, watched: &mut WatchedLock) -> Outcome<LockAttempt> {
+        Self::attempt_by(&File::try_lock, directory, watched)
+    }
+
+    fn attempt_by(try_lock: TryLock<'_>, directory: &Path, watched: &mut WatchedLock) -> Outcome<LockAttempt> {
         let path = directory.join(".lock");
         let mut file = OpenOptions::new()
             .read(true)
@@ -80,26 +127,35 @@ impl RunLock {
             .open(&path)
             .map_err(|error| Failure::file(&path, "write", &error))?;
         let mut text = String::new();
-        match file.try_lock() {
-            Ok(()) => {}
+        let locked = match try_lock(&file) {
+            Ok(()) => true,
             Err(TryLockError::WouldBlock) => {
                 let _ = file.read_to_string(&mut text);
-                let unknown = LockOwner { host: this_host(), process: 0, beat: 0 };
-                return Ok(LockAttempt::Held(LockOwner::parse(&text).unwrap_or(unknown)));
+                return Ok(LockAttempt::Held(LockOwner::parse(&text).unwrap_or_else(LockOwner::unknown)));
             }
-            // On a file system without locks, only beats show whether the owner is alive.
-            Err(TryLockError::Error(error)) if error.kind() == std::io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(error)) if has_no_locks(&error) => false,
             Err(TryLockError::Error(error)) => return Err(Failure::file(&path, "lock", &error)),
-        }
+        };
         let _ = file.read_to_string(&mut text);
         let before = LockOwner::parse(&text);
-        // This machine's own lock was released by the system, so its owner has ended. A lock of another machine may be invisible here.
-        if let Some(owner) = before.as_ref().filter(|owner| owner.host != this_host())
+        // This machine's own lock was released by the system, so its owner has ended. A lock of another machine may be invisible here, and
+        // where the system locks nothing, only the beat shows whether an owner is alive.
+        if let Some(owner) = before.as_ref().filter(|owner| !locked || owner.host != this_host())
             && !watched.is_stale(owner)
         {
             return Ok(LockAttempt::Held(owner.clone()));
         }
-        Ok(LockAttempt::Taken(Self::hold(path, file), before))
+        let name = LockName::new();
+        let _ = name.write(&mut file, 1);
+        if !locked {
+            std::thread::sleep(SETTLED_AFTER);
+            // Opened again, because other machines' writes may not be seen through a file that is open.
+            let now = std::fs::read_to_string(&path).unwrap_or_default();
+            if now != name.text(1) {
+                return Ok(LockAttempt::Held(LockOwner::parse(&now).unwrap_or_else(LockOwner::unknown)));
+            }
+        }
+        Ok(LockAttempt::Taken(Self::hold(&path, file, name), before))
     }
 
     /// Who is at work in a directory, as far as this machine can see.
@@ -113,19 +169,16 @@ impl RunLock {
         (!free).then_some(owner)
     }
 
-    fn hold(path: PathBuf, file: File) -> Self {
+    /// Beats until it is dropped.
+    fn hold(path: &Path, file: File, owner: LockName) -> Self {
         let (file, ended) = (Arc::new(Mutex::new(file)), Arc::new(AtomicBool::new(false)));
         let beat = {
             let file = file.clone();
             move |beat: u64| {
-                let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-                let text = format!("{} {} {beat}\n", this_host(), std::process::id());
                 // A beat that cannot be written is merely missed.
-                let _ = file.seek(SeekFrom::Start(0)).and_then(|_| file.write_all(text.as_bytes()));
-                let _ = file.set_len(text.len() as u64).and_then(|()| file.sync_data());
+                let _ = owner.write(&mut file.lock().unwrap_or_else(PoisonError::into_inner), beat);
             }
         };
-        beat(1);
         let over = ended.clone();
         let name = format!("lock of {}", path.display());
         let beating = std::thread::Builder::new().name(name).spawn(move || {
@@ -154,7 +207,7 @@ impl Drop for RunLock {
     }
 }
 
-/// What was seen of another machine's lock, to find out whether it still beats.
+/// What was seen of a lock that the system cannot vouch for, to find out whether it still beats.
 #[derive(Debug, Default)]
 pub struct WatchedLock {
     seen: Option<(LockOwner, Instant)>,
@@ -215,6 +268,52 @@ mod tests {
         std::fs::write(place.path().join(".lock"), format!("{} 4711 3\n", this_host())).unwrap();
         let LockAttempt::Taken(_, Some(before)) = attempt(place.path()) else { panic!("its owner has ended") };
         assert_eq!(before.to_string(), "process 4711");
+    }
+
+    #[test]
+    fn without_locks_of_the_system_an_owner_on_this_machine_is_watched_too() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join(".lock");
+        for error in [std::io::Error::from(std::io::ErrorKind::Unsupported), std::io::Error::from_raw_os_error(ENOLCK)]
+        {
+            let code = (error.kind(), error.raw_os_error());
+            let no_locks = move |_: &File| {
+                let error = code.1.map_or_else(|| code.0.into(), std::io::Error::from_raw_os_error);
+                Err(TryLockError::Error(error))
+            };
+            let attempt = |watched: &mut WatchedLock| RunLock::attempt_by(&no_locks, place.path(), watched).unwrap();
+            let LockAttempt::Taken(lock, None) = attempt(&mut WatchedLock::default()) else {
+                panic!("nobody was here")
+            };
+            let mut watched = WatchedLock::default();
+            let LockAttempt::Held(owner) = attempt(&mut watched) else { panic!("its owner beats") };
+            assert_eq!(owner.to_string(), format!("process {}", std::process::id()));
+            drop(lock);
+            assert!(matches!(attempt(&mut watched), LockAttempt::Taken(_, None)), "it was given back");
+            // Another process of this machine was killed.
+            std::fs::write(&file, format!("{} 4711 3\n", this_host())).unwrap();
+            assert!(matches!(attempt(&mut watched), LockAttempt::Held(_)), "unknown yet");
+            if let Some(long_ago) = Instant::now().checked_sub(STALE_AFTER * 2) {
+                watched.seen.as_mut().unwrap().1 = long_ago;
+                assert!(matches!(attempt(&mut watched), LockAttempt::Taken(_, Some(_))));
+            }
+            std::fs::remove_file(&file).unwrap();
+        }
+    }
+
+    #[test]
+    fn without_locks_of_the_system_one_of_many_at_the_same_time_takes_the_lock() {
+        for round in 0..3 {
+            let place = tempfile::tempdir().unwrap();
+            let no_locks = |_: &File| Err(TryLockError::Error(std::io::ErrorKind::Unsupported.into()));
+            let attempt = || RunLock::attempt_by(&no_locks, place.path(), &mut WatchedLock::default()).unwrap();
+            let attempts: Vec<LockAttempt> = std::thread::scope(|scope| {
+                let all: Vec<_> = (0..4).map(|_| scope.spawn(attempt)).collect();
+                all.into_iter().map(|one| one.join().unwrap()).collect()
+            });
+            let taken = attempts.iter().filter(|attempt| matches!(attempt, LockAttempt::Taken(..))).count();
+            assert!(taken <= 1, "round {round}: {taken} took it");
+        }
     }
 
     #[test]

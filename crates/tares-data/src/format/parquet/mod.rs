@@ -42,6 +42,9 @@ pub struct ParquetFile<R: ChunkReader + 'static = SharedFile> {
     path: PathBuf,
     bytes: Shared<R>,
     reader: SerializedFileReader<Shared<R>>,
+    /// The row groups that have rows, as the file numbers them. Arrow writes a group without rows for an empty table; it has no pages, and
+    /// what the file says about their place means nothing.
+    filled: Vec<usize>,
     /// (row group, column) whose page headers were looked through.
     checked: Mutex<HashSet<(usize, usize)>>,
 }
@@ -104,7 +107,9 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
         check_footer(&bytes).map_err(|problem| DataError::format(path, Place::File, problem))?;
         let bytes = Shared(Arc::new(bytes));
         let reader = guarded(path, || SerializedFileReader::new(bytes.clone()))?;
-        Ok(Self { path: path.into(), bytes, reader, checked: Mutex::default() })
+        let groups = reader.metadata().row_groups().iter().enumerate();
+        let filled = groups.filter(|(_, group)| group.num_rows() > 0).map(|(number, _)| number).collect();
+        Ok(Self { path: path.into(), bytes, reader, filled, checked: Mutex::default() })
     }
 
     /// The file.
@@ -126,14 +131,14 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
         pairs.iter().find(|pair| pair.key == key)?.value.clone()
     }
 
-    /// Row groups.
+    /// Row groups that have rows.
     pub fn groups(&self) -> usize {
-        self.reader.metadata().num_row_groups()
+        self.filled.len()
     }
 
     /// Rows of a group, as the file claims.
     pub fn group_rows(&self, group: usize) -> usize {
-        usize::try_from(self.reader.metadata().row_group(group).num_rows()).unwrap_or(0)
+        usize::try_from(self.reader.metadata().row_group(self.filled[group]).num_rows()).unwrap_or(0)
     }
 
     /// Rows of all groups, as the file claims.
@@ -311,7 +316,7 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
 
     /// What the footer says about a column of a row group.
     fn chunk(&self, group: usize, leaf: &Leaf) -> Result<&ColumnChunkMetaData> {
-        let chunk = self.reader.metadata().row_group(group).columns().get(leaf.index);
+        let chunk = self.reader.metadata().row_group(self.filled[group]).columns().get(leaf.index);
         chunk.ok_or_else(|| self.bad(leaf, format!("is missing in row group {group}")))
     }
 
@@ -324,7 +329,7 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
             check_pages(&self.bytes, chunk).map_err(|problem| self.bad(leaf, problem))?;
             checked().insert((group, leaf.index));
         }
-        guarded(&self.path, || self.reader.get_row_group(group)?.get_column_reader(leaf.index))
+        guarded(&self.path, || self.reader.get_row_group(self.filled[group])?.get_column_reader(leaf.index))
     }
 
     /// Calls `cell` with every value of a column in a row group, `None` where there is none.
