@@ -4,9 +4,9 @@
 //! op/               one operation per file: ordinary tensors in and out, any device
 //!   host.rs         Burn's CPU tensors as slices
 //! cpu/              the algorithms behind them: slices in, vectors out
-//!   conv/           convolution: `lowered.rs` (any kernel, stride, padding: im2col and a matrix product),
+//!   conv/           convolution: `lowered.rs` (any kernel, stride, padding: im2col and a matrix product), `pairs.rs` (1×1, many pixels),
 //!                   `winograd/` (3×3 with stride 1: a quarter of the multiplications)
-//!   dense.rs norm.rs max_pool.rs adam.rs
+//!   dense.rs norm.rs max_pool.rs average_pool.rs append.rs adam.rs
 //!   gemm.rs         matrix products; one of the two modules with `unsafe`
 //!   simd.rs         vector instructions chosen at run time; the other one
 //!   lane.rs         sixteen floats on a cache line
@@ -26,7 +26,9 @@ mod op;
 mod workers;
 
 pub use op::adam::{AdamStep, adam};
-pub use op::batch_norm::batch_norm_act;
+pub use op::append::append_channels;
+pub use op::average_pool::average_pool;
+pub use op::batch_norm::{batch_norm_act, batch_norm_add_act};
 pub use op::conv2d::conv2d;
 pub use op::dense::dense;
 pub use op::max_pool::{max_pool, relu_max_pool};

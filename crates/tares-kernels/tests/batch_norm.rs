@@ -4,7 +4,7 @@ mod against;
 
 use against::{Source, distance, floats, tensor};
 use burn::tensor::Device;
-use tares_kernels::batch_norm_act;
+use tares_kernels::{batch_norm_act, batch_norm_add_act};
 
 const EPS: f64 = 1e-5;
 
@@ -57,6 +57,38 @@ fn random_shapes_agree_with_burn() {
             // few values per channel: the input gradient is a small difference of large terms on both sides
             let tolerance = if shape[0] * shape[2] * shape[3] < 8 { 1e-2 } else { 1e-4 };
             assert!(d < tolerance, "{name} differs by {d:e} for {shape:?}, slope {slope}, seed {seed}");
+        }
+    }
+}
+
+/// The sum in one operation against batch norm, a sum and an activation of Burn: output and all four gradients.
+#[test]
+fn a_sum_before_the_activation_agrees_with_the_operations_one_after_the_other() {
+    let device = Device::flex().autodiff();
+    for seed in 0..40 {
+        let (shape, slope) = (shape(seed), [0.0, 0.01, 1.0][seed as usize % 3]);
+        let size = shape.iter().product();
+        let mut source = Source::new(seed);
+        let (x, kept) = (inputs(&mut source, shape), source.values(size));
+        let (gamma, beta) = (source.values(shape[1]), source.values(shape[1]));
+        let r = source.values(size);
+        let run = |own: bool| {
+            let [x, kept] = [&x, &kept].map(|values| tensor(values, shape, &device).require_grad());
+            let [gamma, beta] = [&gamma, &beta].map(|values| tensor(values, [shape[1]], &device).require_grad());
+            let y = if own {
+                batch_norm_add_act(x.clone(), gamma.clone(), beta.clone(), EPS, slope, kept.clone()).0
+            } else {
+                let normed = burn::tensor::module::batch_norm_train(x.clone(), gamma.clone(), beta.clone(), EPS).output;
+                burn::tensor::activation::leaky_relu(normed + kept.clone(), slope)
+            };
+            let grads = y.clone().mul(tensor(&r, shape, &device)).sum().backward();
+            let of = |t: &burn::tensor::Tensor<4>| floats(t.grad(&grads).unwrap());
+            let each = |t: &burn::tensor::Tensor<1>| floats(t.grad(&grads).unwrap());
+            [floats(y.inner()), of(&x), of(&kept), each(&gamma), each(&beta)]
+        };
+        for (own, burn) in run(true).iter().zip(&run(false)) {
+            let tolerance = if shape[0] * shape[2] * shape[3] < 8 { 1e-2 } else { 1e-4 };
+            assert!(distance(own, burn) < tolerance, "{shape:?}, slope {slope}, seed {seed}");
         }
     }
 }

@@ -54,6 +54,13 @@ fn random_case(seed: u64) -> Case {
     }
 }
 
+/// A 1×1 convolution whose weight gradient is a sum over pixels in registers.
+const MANY_PIXELS: Case =
+    Case { x: [35, 9, 16, 16], weight: [13, 9, 1, 1], stride: [1; 2], padding: [0; 2], bias: false };
+/// Many weights on small maps, as late in a network.
+const FEW_TILES: Case =
+    Case { x: [18, 200, 4, 4], weight: [170, 200, 3, 3], stride: [1; 2], padding: [1; 2], bias: true };
+
 const NAMES: [&str; 4] = ["output", "input gradient", "weight gradient", "bias gradient"];
 
 fn agree(case: Case, seed: u64) {
@@ -87,6 +94,9 @@ fn layers_of_the_networks_agree_with_burn() {
         three(8, 64, 16, 128, 1, 1),
         three(8, 128, 8, 256, 1, 0),
         three(32, 256, 6, 128, 1, 0),
+        MANY_PIXELS,
+        FEW_TILES,
+        three(32, 512, 2, 512, 1, 1),
         three(32, 128, 4, 64, 1, 0),
         three(8, 1, 28, 32, 1, 1),
         three(8, 32, 14, 64, 1, 1),
@@ -148,6 +158,8 @@ fn bits_do_not_depend_on_threads_or_run() {
     cases.push(Case { x: [1, 40, 30, 30], weight: [50, 40, 3, 3], stride: [1; 2], padding: [1; 2], bias: true });
     cases.push(Case { x: [33, 32, 14, 14], weight: [64, 32, 3, 3], stride: [1; 2], padding: [1; 2], bias: true });
     cases.push(Case { x: [7, 64, 15, 15], weight: [64, 64, 1, 1], stride: [1; 2], padding: [0; 2], bias: true });
+    cases.push(MANY_PIXELS);
+    cases.push(FEW_TILES);
     for (seed, case) in cases.into_iter().enumerate() {
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

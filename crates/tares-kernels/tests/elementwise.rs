@@ -3,10 +3,10 @@
 mod against;
 
 use against::{Source, distance, floats, tensor};
-use burn::tensor::module::max_pool2d;
-use burn::tensor::ops::MaxPoolOptions;
+use burn::tensor::module::{avg_pool2d, max_pool2d};
+use burn::tensor::ops::{AvgPoolOptions, MaxPoolOptions};
 use burn::tensor::{Device, Tensor, activation};
-use tares_kernels::{AdamStep, adam, max_pool, relu_max_pool, scale_shift_act};
+use tares_kernels::{AdamStep, adam, append_channels, average_pool, max_pool, relu_max_pool, scale_shift_act};
 
 fn shape(seed: u64) -> [usize; 4] {
     let mut s = Source::new(seed + 300);
@@ -29,6 +29,49 @@ fn max_pool_and_its_gradient_agree_with_burn() {
             [floats(y.inner()), floats(x.grad(&grads).unwrap())]
         };
         assert_eq!(run(true), run(false), "{shape:?}, seed {seed}");
+    }
+}
+
+#[test]
+fn average_pool_and_its_gradient_agree_with_burn() {
+    let device = Device::flex().autodiff();
+    for seed in 0..40 {
+        let shape = shape(seed);
+        let mut source = Source::new(seed);
+        let (values, r) = (source.values(shape.iter().product()), source.values(shape.iter().product()));
+        let run = |own: bool| {
+            let x = tensor(&values, shape, &device).require_grad();
+            let options = AvgPoolOptions::new([2, 2]).with_stride([2, 2]);
+            let y = if own { average_pool(x.clone()) } else { avg_pool2d(x.clone(), options) };
+            let r = tensor(&r[..y.shape().num_elements()], y.dims(), &device);
+            let grads = y.clone().mul(r).sum().backward();
+            [floats(y.inner()), floats(x.grad(&grads).unwrap())]
+        };
+        let (own, burn) = (run(true), run(false));
+        assert!(own.iter().zip(&burn).all(|(own, burn)| distance(own, burn) < 1e-6), "{shape:?}, seed {seed}");
+    }
+}
+
+#[test]
+fn appended_channels_and_their_gradients_are_those_of_burn() {
+    let device = Device::flex().autodiff();
+    for seed in 0..20 {
+        let [n, a, h, w] = shape(seed);
+        let b = 1 + seed as usize % 5;
+        let mut source = Source::new(seed);
+        let (first, second) = (source.values(n * a * h * w), source.values(n * b * h * w));
+        let r = source.values(n * (a + b) * h * w);
+        let run = |own: bool| {
+            let first = tensor(&first, [n, a, h, w], &device).require_grad();
+            let second = tensor(&second, [n, b, h, w], &device).require_grad();
+            let y = match own {
+                true => append_channels(first.clone(), second.clone()),
+                false => Tensor::cat(vec![first.clone(), second.clone()], 1),
+            };
+            let grads = y.clone().mul(tensor(&r, [n, a + b, h, w], &device)).sum().backward();
+            [floats(y.inner()), floats(first.grad(&grads).unwrap()), floats(second.grad(&grads).unwrap())]
+        };
+        assert_eq!(run(true), run(false), "{a} + {b} channels, seed {seed}");
     }
 }
 

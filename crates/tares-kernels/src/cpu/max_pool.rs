@@ -53,27 +53,29 @@ impl Kernel for Largest<'_> {
             let rows = y.chunks_exact_mut(half).zip(which.chunks_exact_mut(half));
             for ((y, which), x) in rows.zip(x.chunks_exact(2 * self.w)) {
                 let (upper, lower) = x.split_at(self.w);
-                in_eights(half, |at, eight| match eight {
-                    true => largest::<8, 16>(upper, lower, self.relu, at, y, which),
-                    false => largest::<1, 2>(upper, lower, self.relu, at, y, which),
-                });
+                // No closure: it would be compiled without wide vectors. The last group overlaps the one before.
+                if half >= 8 {
+                    for at in starts::<8>(half) {
+                        largest::<8, 16>(upper, lower, self.relu, at, y, which);
+                    }
+                } else if half >= 4 {
+                    for at in starts::<4>(half) {
+                        largest::<4, 8>(upper, lower, self.relu, at, y, which);
+                    }
+                } else {
+                    for at in 0..half {
+                        largest::<1, 2>(upper, lower, self.relu, at, y, which);
+                    }
+                }
             }
         }
     }
 }
 
-/// Calls `work(start, true)` for groups of eight of `count` things, the last ones twice if need be; fewer than eight come
-/// one by one, with `false`.
+/// Where groups of `N` of `count` things start; the last group ends with the last thing. `count` is at least `N`.
 #[inline(always)]
-fn in_eights(count: usize, mut work: impl FnMut(usize, bool)) {
-    if count < 8 {
-        (0..count).for_each(|at| work(at, false));
-        return;
-    }
-    (0..count / 8).for_each(|group| work(8 * group, true));
-    if !count.is_multiple_of(8) {
-        work(count - 8, true);
-    }
+fn starts<const N: usize>(count: usize) -> impl Iterator<Item = usize> {
+    (0..count.div_ceil(N)).map(move |group| (group * N).min(count - N))
 }
 
 /// `N` windows from `at` on, without a branch; `M` is twice `N`.
@@ -130,10 +132,19 @@ impl Kernel for Spread<'_> {
             let rows = dy.chunks_exact(half).zip(which.chunks_exact(half));
             for ((dy, which), dx) in rows.zip(dx.chunks_exact_mut(2 * self.w)) {
                 let (upper, lower) = dx.split_at_mut(self.w);
-                in_eights(half, |at, eight| match eight {
-                    true => spread::<8, 16>(dy, which, at, upper, lower),
-                    false => spread::<1, 2>(dy, which, at, upper, lower),
-                });
+                if half >= 8 {
+                    for at in starts::<8>(half) {
+                        spread::<8, 16>(dy, which, at, upper, lower);
+                    }
+                } else if half >= 4 {
+                    for at in starts::<4>(half) {
+                        spread::<4, 8>(dy, which, at, upper, lower);
+                    }
+                } else {
+                    for at in 0..half {
+                        spread::<1, 2>(dy, which, at, upper, lower);
+                    }
+                }
             }
         }
     }

@@ -3,6 +3,8 @@
 //! Every sum is split in a way that follows from the shapes alone, so results are the same bits on any number of threads.
 
 pub(crate) mod adam;
+pub(crate) mod append;
+pub(crate) mod average_pool;
 pub(crate) mod conv;
 pub(crate) mod dense;
 pub(crate) mod gemm;

@@ -4,10 +4,10 @@
 //!
 //! ```text
 //! mean = Σ x / m      var = Σ (x − mean)² / m      r = 1 / √(var + eps)
-//! z = gamma·r·(x − mean) + beta                    y = z where z > 0, slope·z elsewhere
+//! z = gamma·r·(x − mean) + beta + kept             y = z where z > 0, slope·z elsewhere
 //! ```
 //!
-//! and backward, with `g = dy` where `z > 0` and `slope·dy` elsewhere,
+//! and backward, with `g = dy` where `z > 0` and `slope·dy` elsewhere (which is also the gradient of `kept`),
 //!
 //! ```text
 //! dbeta = Σ g      dgamma = r·Σ g·(x − mean)      dx = gamma·r·(g − dbeta/m − (x − mean)·r·dgamma/m)
@@ -38,15 +38,23 @@ pub(crate) struct Normalised {
     pub var: Vec<f32>,
 }
 
-/// Gradients of [`forward`].
+/// Gradients of [`forward`]; that of `kept` is empty without it.
 pub(crate) struct Gradient {
     pub dx: Vec<f32>,
     pub dgamma: Vec<f32>,
     pub dbeta: Vec<f32>,
+    pub dkept: Vec<f32>,
 }
 
-/// `y = leaky(batch_norm(x))` with the statistics of this batch.
-pub(crate) fn forward(p: Planes, x: &[f32], gamma: &[f32], beta: &[f32], eps: f32, slope: f32) -> Normalised {
+/// `y = leaky(batch_norm(x) + kept)` with the statistics of this batch; `kept` may be missing.
+pub(crate) fn forward(
+    p: Planes,
+    x: &[f32],
+    [gamma, beta]: [&[f32]; 2],
+    eps: f32,
+    slope: f32,
+    kept: Option<&[f32]>,
+) -> Normalised {
     let planes: Vec<[f32; 2]> = per_plane(p, |task, into| {
         widest(Moments { pixels: p.pixels, x: &x[task], into });
     });
@@ -60,8 +68,24 @@ pub(crate) fn forward(p: Planes, x: &[f32], gamma: &[f32], beta: &[f32], eps: f3
             (mean as f32, ((within + between * p.pixels as f64) / count) as f32)
         })
         .unzip();
-    let y = apply(p, x, &Affine::new(gamma, beta, &mean, &var, eps), slope);
+    let affine = Affine::new(gamma, beta, &mean, &var, eps);
+    let y = match kept {
+        Some(kept) => apply_and_add(p, x, &affine, slope, kept),
+        None => apply(p, x, &affine, slope),
+    };
     Normalised { y, mean, var }
+}
+
+/// `y = leaky(scale·x + shift + kept)`.
+fn apply_and_add(p: Planes, x: &[f32], affine: &Affine, slope: f32, kept: &[f32]) -> Vec<f32> {
+    let mut y = vec![0.0; x.len()];
+    let per_task = planes_per_task(p);
+    let size = (per_task * p.pixels).max(1);
+    let inputs = x.par_chunks(size).zip(kept.par_chunks(size));
+    y.par_chunks_mut(size).zip(inputs).enumerate().for_each(|(task, (y, (x, kept)))| {
+        widest(ApplyAndAdd { pixels: p.pixels, first: task * per_task, affine, slope, x, kept, y });
+    });
+    y
 }
 
 /// `y = leaky(gamma·(x − mean)/√(var + eps) + beta)` for statistics that are given.
@@ -87,14 +111,37 @@ pub(crate) fn apply_in_place(p: Planes, x: &mut [f32], affine: &Affine, slope: f
     });
 }
 
-/// Gradients with respect to `x`, `gamma` and `beta`.
+/// Gradients with respect to `x`, `gamma`, `beta` and, where `y` is the output of a sum with `kept`, to that.
 #[allow(clippy::too_many_arguments)] // the operands of one formula
 pub(crate) fn backward(
     p: Planes,
     x: &[f32],
     dy: &[f32],
-    gamma: &[f32],
-    beta: &[f32],
+    [gamma, beta]: [&[f32]; 2],
+    mean: &[f32],
+    var: &[f32],
+    eps: f32,
+    slope: f32,
+    y: Option<&[f32]>,
+) -> Gradient {
+    let Some(y) = y else { return through_norm(p, x, dy, [gamma, beta], mean, var, eps, slope) };
+    // `y > 0` says the same as `z > 0`. What passed the activation is the gradient of both sides of the sum.
+    let mut passed = vec![0.0; dy.len()];
+    let tasks = y.par_chunks(TASK_FLOATS).zip(dy.par_chunks(TASK_FLOATS));
+    passed.par_chunks_mut(TASK_FLOATS).zip(tasks).for_each(|(passed, (y, dy))| {
+        widest(Pass { slope, y, dy, passed });
+    });
+    let gradient = through_norm(p, x, &passed, [gamma, beta], mean, var, eps, 1.0);
+    Gradient { dkept: passed, ..gradient }
+}
+
+/// [`backward`] without `kept`.
+#[allow(clippy::too_many_arguments)] // the operands of one formula
+fn through_norm(
+    p: Planes,
+    x: &[f32],
+    dy: &[f32],
+    [gamma, beta]: [&[f32]; 2],
     mean: &[f32],
     var: &[f32],
     eps: f32,
@@ -146,7 +193,7 @@ pub(crate) fn backward(
             },
         );
     }
-    Gradient { dx, dgamma, dbeta }
+    Gradient { dx, dgamma, dbeta, dkept: Vec::new() }
 }
 
 /// Batch norm as `z = scale·x + shift`, per channel.
@@ -238,6 +285,51 @@ impl Kernel for Apply<'_> {
                 let z = mul_add::<FMA>(*x, scale, shift);
                 *y = if z > 0.0 { z } else { self.slope * z };
             }
+        }
+    }
+}
+
+/// `y = leaky(scale·x + shift + kept)`.
+struct ApplyAndAdd<'a> {
+    pixels: usize,
+    first: usize,
+    affine: &'a Affine,
+    slope: f32,
+    x: &'a [f32],
+    kept: &'a [f32],
+    y: &'a mut [f32],
+}
+
+impl Kernel for ApplyAndAdd<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<R: Register, const FMA: bool>(self) {
+        let planes = self.x.chunks_exact(self.pixels).zip(self.kept.chunks_exact(self.pixels));
+        for (i, ((x, kept), y)) in planes.zip(self.y.chunks_exact_mut(self.pixels)).enumerate() {
+            let c = (self.first + i) % self.affine.scale.len();
+            let (scale, shift) = (self.affine.scale[c], self.affine.shift[c]);
+            for ((y, x), kept) in y.iter_mut().zip(x).zip(kept) {
+                let z = mul_add::<FMA>(*x, scale, shift) + kept;
+                *y = if z > 0.0 { z } else { self.slope * z };
+            }
+        }
+    }
+}
+
+/// `passed = dy` where `y > 0`, `slope·dy` elsewhere.
+struct Pass<'a> {
+    slope: f32,
+    y: &'a [f32],
+    dy: &'a [f32],
+    passed: &'a mut [f32],
+}
+
+impl Kernel for Pass<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<R: Register, const FMA: bool>(self) {
+        for ((passed, y), dy) in self.passed.iter_mut().zip(self.y).zip(self.dy) {
+            *passed = if *y > 0.0 { *dy } else { self.slope * dy };
         }
     }
 }

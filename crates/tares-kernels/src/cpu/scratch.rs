@@ -16,7 +16,9 @@ thread_local! {
 pub(crate) fn floats<R>(len: usize, work: impl FnOnce(&mut [f32]) -> R) -> R {
     let mut buffer = FLOATS.with(|idle| take(idle, len));
     let result = work(&mut buffer[..len]);
-    FLOATS.with_borrow_mut(|idle| idle.push(buffer));
+    if len > 0 {
+        FLOATS.with_borrow_mut(|idle| idle.push(buffer));
+    }
     result
 }
 
@@ -24,12 +26,16 @@ pub(crate) fn floats<R>(len: usize, work: impl FnOnce(&mut [f32]) -> R) -> R {
 pub(crate) fn lanes<const N: usize, R>(lens: [usize; N], work: impl FnOnce([&mut [Lane]; N]) -> R) -> R {
     let mut buffers = lens.map(|len| (LANES.with(|idle| take(idle, len)), len));
     let result = work(buffers.each_mut().map(|(buffer, len)| &mut buffer[..*len]));
-    LANES.with_borrow_mut(|idle| idle.extend(buffers.map(|(buffer, _)| buffer)));
+    let used = buffers.into_iter().map(|(buffer, _)| buffer).filter(|buffer| !buffer.is_empty());
+    LANES.with_borrow_mut(|idle| idle.extend(used));
     result
 }
 
 /// The smallest idle buffer that is large enough; if there is none, a new one replaces the largest.
 fn take<T: Clone + Default>(idle: &Idle<T>, len: usize) -> Vec<T> {
+    if len == 0 {
+        return Vec::new(); // and leave the others to those who need them
+    }
     let mut idle = idle.borrow_mut();
     let fit = (0..idle.len()).filter(|&i| idle[i].len() >= len).min_by_key(|&i| idle[i].len());
     if let Some(i) = fit {

@@ -5,7 +5,7 @@
 //! 2. [`Wide512`] and [`Wide256`] wrap vector instructions, so that sums stay in registers whatever the optimiser makes of
 //!    loops over arrays. Both types are private and named only in the two functions of point 1, so no value of them exists
 //!    on a processor without the instructions. Memory is accessed through references to [`Lane`], which is 64 bytes long
-//!    and aligned to 64.
+//!    and aligned to 64, and through references to arrays of sixteen floats, for which the unaligned instructions are used.
 #![allow(unsafe_code)]
 
 use crate::cpu::lane::{LANES, Lane};
@@ -35,8 +35,26 @@ pub(crate) trait Register: Copy {
     fn sub(self, a: Self) -> Self;
     /// `s·self`.
     fn times(self, s: f32) -> Self;
+    /// `self + a·b`.
+    fn plus_product(self, a: Self, b: Self) -> Self;
     /// Writes the values to a lane.
     fn store(self, lane: &mut Lane);
+    /// Sixteen values from anywhere.
+    fn read(values: &[f32; LANES]) -> Self;
+}
+
+/// The sum of the sixteen values, in pairs of pairs.
+#[inline(always)]
+pub(crate) fn total<R: Register>(values: R) -> f32 {
+    let mut lane = Lane::default();
+    values.store(&mut lane);
+    let mut sums = lane.0;
+    for half in [8, 4, 2, 1] {
+        for l in 0..half {
+            sums[l] += sums[l + half];
+        }
+    }
+    sums[0]
 }
 
 /// An array that the compiler puts into registers as it sees fit.
@@ -78,16 +96,27 @@ impl<const FMA: bool> Register for Portable<FMA> {
         self
     }
     #[inline(always)]
+    fn plus_product(mut self, a: Self, b: Self) -> Self {
+        for l in 0..LANES {
+            self.0[l] = mul_add::<FMA>(a.0[l], b.0[l], self.0[l]);
+        }
+        self
+    }
+    #[inline(always)]
     fn store(self, lane: &mut Lane) {
         lane.0 = self.0;
+    }
+    #[inline(always)]
+    fn read(values: &[f32; LANES]) -> Self {
+        Self(*values)
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    __m256, __m512, _mm256_add_ps, _mm256_fmadd_ps, _mm256_load_ps, _mm256_mul_ps, _mm256_set1_ps, _mm256_store_ps,
-    _mm256_sub_ps, _mm512_add_ps, _mm512_fmadd_ps, _mm512_load_ps, _mm512_mul_ps, _mm512_set1_ps, _mm512_store_ps,
-    _mm512_sub_ps,
+    __m256, __m512, _mm256_add_ps, _mm256_fmadd_ps, _mm256_load_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_set1_ps,
+    _mm256_store_ps, _mm256_sub_ps, _mm512_add_ps, _mm512_fmadd_ps, _mm512_load_ps, _mm512_loadu_ps, _mm512_mul_ps,
+    _mm512_set1_ps, _mm512_store_ps, _mm512_sub_ps,
 };
 
 #[cfg(target_arch = "x86_64")]
@@ -123,9 +152,19 @@ impl Register for Wide512 {
         Self(unsafe { _mm512_mul_ps(self.0, _mm512_set1_ps(s)) })
     }
     #[inline(always)]
+    fn plus_product(self, a: Self, b: Self) -> Self {
+        // SAFETY: on a processor with AVX-512: point 2 above.
+        Self(unsafe { _mm512_fmadd_ps(a.0, b.0, self.0) })
+    }
+    #[inline(always)]
     fn store(self, lane: &mut Lane) {
         // SAFETY: 64 aligned bytes, on a processor with AVX-512: point 2 above.
         unsafe { _mm512_store_ps(lane.0.as_mut_ptr(), self.0) }
+    }
+    #[inline(always)]
+    fn read(values: &[f32; LANES]) -> Self {
+        // SAFETY: sixteen floats, alignment not needed, on a processor with AVX-512: point 2 above.
+        Self(unsafe { _mm512_loadu_ps(values.as_ptr()) })
     }
 }
 
@@ -169,6 +208,11 @@ impl Register for Wide256 {
         }
     }
     #[inline(always)]
+    fn plus_product(self, a: Self, b: Self) -> Self {
+        // SAFETY: on a processor with AVX2 and FMA: point 2 above.
+        unsafe { Self([_mm256_fmadd_ps(a.0[0], b.0[0], self.0[0]), _mm256_fmadd_ps(a.0[1], b.0[1], self.0[1])]) }
+    }
+    #[inline(always)]
     fn store(self, lane: &mut Lane) {
         let p = lane.0.as_mut_ptr();
         // SAFETY: two times 32 aligned bytes of the lane's 64, on a processor with AVX2: point 2 above.
@@ -176,6 +220,12 @@ impl Register for Wide256 {
             _mm256_store_ps(p, self.0[0]);
             _mm256_store_ps(p.add(8), self.0[1]);
         }
+    }
+    #[inline(always)]
+    fn read(values: &[f32; LANES]) -> Self {
+        let p = values.as_ptr();
+        // SAFETY: two times eight of the sixteen floats, alignment not needed, on a processor with AVX2: point 2 above.
+        Self(unsafe { [_mm256_loadu_ps(p), _mm256_loadu_ps(p.add(8))] })
     }
 }
 

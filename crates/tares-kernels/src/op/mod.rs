@@ -2,6 +2,8 @@
 //! Burn itself.
 
 pub(crate) mod adam;
+pub(crate) mod append;
+pub(crate) mod average_pool;
 pub(crate) mod batch_norm;
 pub(crate) mod conv2d;
 pub(crate) mod dense;

@@ -6,10 +6,8 @@ use burn::module::Module;
 use burn::module::RunningState;
 use burn::nn::conv::Conv2d;
 use burn::nn::{BatchNorm, Linear, PaddingConfig2d};
-use burn::tensor::module::avg_pool2d;
-use burn::tensor::ops::AvgPoolOptions;
 use burn::tensor::{Tensor, activation};
-use tares_kernels::{batch_norm_act, conv2d, relu_max_pool, scale_shift_act};
+use tares_kernels::{batch_norm_act, batch_norm_add_act, conv2d, relu_max_pool, scale_shift_act};
 
 /// What follows a linear operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,6 +86,15 @@ impl ConvBlock {
         }
     }
 
+    /// [`ConvBlock::forward`] with `kept` added before the activation: the end of a residual block.
+    pub(crate) fn forward_and_add(&self, input: Tensor<4>, kept: Tensor<4>) -> Tensor<4> {
+        let output = convolve(&self.conv, input);
+        match &self.norm {
+            Some(norm) => normalise_and_add(norm, output, kept, self.activation),
+            None => self.activation.apply(output + kept),
+        }
+    }
+
     /// [`ConvBlock::forward`], then the maximum over 2×2 windows.
     pub(crate) fn forward_pooled(&self, input: Tensor<4>) -> Tensor<4> {
         match (&self.norm, self.activation) {
@@ -152,27 +159,51 @@ fn convolve(conv: &Conv2d, input: Tensor<4>) -> Tensor<4> {
     conv2d(input, conv.weight.val(), conv.bias.as_ref().map(|bias| bias.val()), conv.stride, padding)
 }
 
-/// Batch norm and activation in one, as [`BatchNorm::forward`] would do it, but without leaving running statistics waiting:
+/// Batch norm and activation in one.
+fn normalise(norm: &BatchNorm, input: Tensor<4>, activation: Activation) -> Tensor<4> {
+    let slope = activation.slope();
+    match fixed(norm, &input) {
+        Some([scale, shift]) => scale_shift_act(input, scale, shift, slope),
+        None => follow(norm, batch_norm_act(input, norm.gamma.val(), norm.beta.val(), norm.epsilon, slope)),
+    }
+}
+
+/// Batch norm, a sum and an activation in one.
+fn normalise_and_add(norm: &BatchNorm, input: Tensor<4>, kept: Tensor<4>, activation: Activation) -> Tensor<4> {
+    match fixed(norm, &input) {
+        Some([scale, shift]) => activation.apply(scale_shift_act(input, scale, shift, 1.0) + kept),
+        None => {
+            let (gamma, beta) = (norm.gamma.val(), norm.beta.val());
+            follow(norm, batch_norm_add_act(input, gamma, beta, norm.epsilon, activation.slope(), kept))
+        }
+    }
+}
+
+/// Scale and shift by the running statistics; nothing while training, which uses those of the batch.
+fn fixed(norm: &BatchNorm, input: &Tensor<4>) -> Option<[Tensor<1>; 2]> {
+    let device = input.device();
+    if device.is_autodiff() && norm.training.is_enabled() {
+        return None;
+    }
+    let [mean, var] = [&norm.running_mean, &norm.running_var].map(|state| state.value().to_device(&device));
+    let scale = norm.gamma.val() / (var + norm.epsilon).sqrt();
+    let shift = norm.beta.val() - mean * scale.clone();
+    Some([scale, shift])
+}
+
+/// Lets the running statistics follow those of a batch, as [`BatchNorm::forward`] would do it, but without leaving them waiting:
 /// Burn takes an update up only at the next training step, so a record of the network written in between would be one
 /// step old, and a resumed run would differ.
-fn normalise(norm: &BatchNorm, input: Tensor<4>, activation: Activation) -> Tensor<4> {
-    let device = input.device();
-    let (gamma, beta, slope) = (norm.gamma.val(), norm.beta.val(), activation.slope());
-    if !(device.is_autodiff() && norm.training.is_enabled()) {
-        let [mean, var] = [&norm.running_mean, &norm.running_var].map(|state| state.value().to_device(&device));
-        let scale = gamma / (var + norm.epsilon).sqrt();
-        let shift = beta - mean * scale.clone();
-        return scale_shift_act(input, scale, shift, slope);
-    }
-    let (output, mean, var) = batch_norm_act(input, gamma, beta, norm.epsilon, slope);
-    let follow = |state: &RunningState<Tensor<1>>, batch: Tensor<1>| {
+fn follow(norm: &BatchNorm, (output, mean, var): (Tensor<4>, Tensor<1>, Tensor<1>)) -> Tensor<4> {
+    let device = output.device();
+    let towards = |state: &RunningState<Tensor<1>>, batch: Tensor<1>| {
         let old = state.value_sync().to_device(&device);
         let new = old.mul_scalar(1.0 - norm.momentum).add(batch.detach().mul_scalar(norm.momentum));
         state.update(new.detach());
         state.value_sync();
     };
-    follow(&norm.running_mean, mean);
-    follow(&norm.running_var, var);
+    towards(&norm.running_mean, mean);
+    towards(&norm.running_var, var);
     output
 }
 
@@ -183,7 +214,12 @@ pub(crate) fn max_pool(input: Tensor<4>) -> Tensor<4> {
 
 /// Mean over 2×2 windows; an odd last row or column falls away.
 pub(crate) fn average_pool(input: Tensor<4>) -> Tensor<4> {
-    avg_pool2d(input, AvgPoolOptions::new([2, 2]).with_stride([2, 2]))
+    tares_kernels::average_pool(input)
+}
+
+/// The maps of `first`, then those of `second`.
+pub(crate) fn append(first: Tensor<4>, second: Tensor<4>) -> Tensor<4> {
+    tares_kernels::append_channels(first, second)
 }
 
 /// Mean over height and width: `[batch, channels, height, width]` to `[batch, channels]`.

@@ -1,7 +1,7 @@
 //! [`DenseNet`]: DenseNet-BC, in which every layer sees the maps of all earlier layers of its block.
 
 use super::Classifier;
-use super::block::{Activation, ConvBlock, NormConv, NormRelu, Window, average_pool, dense, global_average};
+use super::block::{Activation, ConvBlock, NormConv, NormRelu, Window, append, average_pool, dense, global_average};
 use super::weights::Weights;
 use burn::module::Module;
 use burn::nn::Linear;
@@ -68,7 +68,7 @@ impl DenseNet {
 impl DenseLayer {
     fn forward(&self, input: Tensor<4>) -> Tensor<4> {
         let new = self.grow.forward(self.bottleneck.forward(input.clone()));
-        Tensor::cat(vec![input, new], 1)
+        append(input, new)
     }
 }
 

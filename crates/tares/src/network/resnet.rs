@@ -5,7 +5,7 @@ use super::block::{Activation, ConvBlock, Window, dense, global_average};
 use super::weights::Weights;
 use burn::module::Module;
 use burn::nn::Linear;
-use burn::tensor::{Tensor, activation};
+use burn::tensor::Tensor;
 
 /// conv 3×3 64 → four stages of basic blocks (64, 128, 256, 512 channels; every stage but the first halves the size)
 /// → global average → dense K. No pooling at the entrance, as pictures of 32×32 need it.
@@ -51,19 +51,18 @@ impl BasicBlock {
     fn new(channels: [usize; 2], stride: usize, weights: &mut Weights) -> Self {
         let [from, to] = channels;
         let first = ConvBlock::normed(weights, channels, Window { stride, ..Window::SAME }, Activation::Relu);
-        let second = ConvBlock::normed(weights, [to, to], Window::SAME, Activation::Identity);
+        let second = ConvBlock::normed(weights, [to, to], Window::SAME, Activation::Relu);
         let shortcut = (stride != 1 || from != to)
             .then(|| ConvBlock::normed(weights, channels, Window { stride, ..Window::POINT }, Activation::Identity));
         Self { first, second, shortcut }
     }
 
     fn forward(&self, input: Tensor<4>) -> Tensor<4> {
-        let changed = self.second.forward(self.first.forward(input.clone()));
         let kept = match &self.shortcut {
-            Some(shortcut) => shortcut.forward(input),
-            None => input,
+            Some(shortcut) => shortcut.forward(input.clone()),
+            None => input.clone(),
         };
-        activation::relu(changed + kept)
+        self.second.forward_and_add(self.first.forward(input), kept)
     }
 }
 

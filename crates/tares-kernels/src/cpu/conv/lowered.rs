@@ -136,42 +136,60 @@ pub(crate) fn weight_gradient(g: &Geometry, x: &[f32], dy: &[f32]) -> Vec<f32> {
     if dw.is_empty() || g.n == 0 || s == 0 {
         return dw;
     }
-    let side = side_by_side(g);
-    let channels = channel_block(g, side * s);
+    let side = (WIDE / s).clamp(1, g.n);
+    // enough tasks, also when all images fit into one product
+    let channels = channel_block(g, side * s).min(if g.n.div_ceil(side) < 4 { g.ci.div_ceil(4) } else { g.ci });
     let blocks = g.ci.div_ceil(channels);
     let runs = (TASKS / blocks).clamp(1, g.n.div_ceil(side));
     let images_per_run = g.n.div_ceil(side).div_ceil(runs) * side;
     let runs = g.n.div_ceil(images_per_run);
-    let mut partial: Vec<Vec<f32>> = vec![Vec::new(); blocks * runs];
-    for_each(partial.iter_mut().enumerate(), |(task, sum)| {
-        let (first, run) = (task / runs * channels, task % runs);
-        let some = first..(first + channels).min(g.ci);
-        let rows = some.len() * g.taps();
-        sum.resize(g.co * rows, 0.0);
-        let images = run * images_per_run..((run + 1) * images_per_run).min(g.n);
-        let (x, dy) = (
-            &x[images.start * g.ci * plane..images.end * g.ci * plane],
-            &dy[images.start * g.co * s..images.end * g.co * s],
-        );
-        scratch::floats(channels * g.taps() * side * s, |lowered| {
-            for (x, dy) in x.chunks(side * g.ci * plane).zip(dy.chunks(side * g.co * s)) {
-                let columns = x.len() / (g.ci * plane) * s;
-                lower(g, x, some.clone(), lowered);
-                with_side_by_side(g, dy, |dy| {
-                    let left = Matrix { data: dy, row: columns, column: 1 };
-                    let right = Matrix { data: lowered, row: 1, column: columns };
-                    multiply([g.co, rows, columns], sum, rows, true, left, right);
-                });
+    // the blocks of all tasks one after the other
+    scratch::floats(runs * dw.len(), |partial| {
+        let mut rest = &mut *partial;
+        let sums: Vec<&mut [f32]> = (0..blocks * runs)
+            .map(|task| {
+                let first = task / runs * channels;
+                let floats = g.co * (g.ci - first).min(channels) * g.taps();
+                let (sum, behind) = std::mem::take(&mut rest).split_at_mut(floats);
+                rest = behind;
+                sum
+            })
+            .collect();
+        for_each(sums.into_iter().enumerate(), |(task, sum)| {
+            let (first, run) = (task / runs * channels, task % runs);
+            let some = first..(first + channels).min(g.ci);
+            let rows = some.len() * g.taps();
+            let images = run * images_per_run..((run + 1) * images_per_run).min(g.n);
+            let (x, dy) = (
+                &x[images.start * g.ci * plane..images.end * g.ci * plane],
+                &dy[images.start * g.co * s..images.end * g.co * s],
+            );
+            scratch::floats(channels * g.taps() * side * s, |lowered| {
+                for (turn, (x, dy)) in x.chunks(side * g.ci * plane).zip(dy.chunks(side * g.co * s)).enumerate() {
+                    let columns = x.len() / (g.ci * plane) * s;
+                    lower(g, x, some.clone(), lowered);
+                    with_side_by_side(g, dy, |dy| {
+                        let left = Matrix { data: dy, row: columns, column: 1 };
+                        let right = Matrix { data: lowered, row: 1, column: columns };
+                        multiply([g.co, rows, columns], sum, rows, turn > 0, left, right);
+                    });
+                }
+            });
+        });
+        // `[block][run][output][channels of the block]` to `[output][channel]`
+        let blocks: Vec<&[f32]> = partial.chunks(runs * g.co * channels * g.taps()).collect();
+        let outputs = SUM_FLOATS.div_ceil(runs * patch);
+        for_each(dw.chunks_mut(outputs * patch).enumerate(), |(task, dw)| {
+            for (o, dw) in dw.chunks_exact_mut(patch).enumerate() {
+                for (block, into) in blocks.iter().zip(dw.chunks_mut(channels * g.taps())) {
+                    let rows = into.len();
+                    let from = |run: usize| &block[(run * g.co + task * outputs + o) * rows..][..rows];
+                    into.copy_from_slice(from(0));
+                    (1..runs).for_each(|run| into.iter_mut().zip(from(run)).for_each(|(d, v)| *d += v));
+                }
             }
         });
     });
-    for (task, sum) in partial.iter().enumerate() {
-        let rows = sum.len() / g.co;
-        let first = task / runs * channels * g.taps();
-        for (into, from) in dw.chunks_exact_mut(patch).zip(sum.chunks_exact(rows)) {
-            into[first..first + rows].iter_mut().zip(from).for_each(|(d, v)| *d += v);
-        }
-    }
     dw
 }
 

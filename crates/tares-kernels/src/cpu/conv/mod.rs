@@ -3,6 +3,7 @@
 mod geometry;
 mod im2col;
 mod lowered;
+mod pairs;
 mod winograd;
 
 pub(crate) use geometry::Geometry;
@@ -24,7 +25,8 @@ pub(crate) fn gradients(
         return winograd::gradients(g, x, weight, dy, wanted);
     }
     let dx = wanted[0].then(|| lowered::input_gradient(g, weight, dy));
-    [dx, wanted[1].then(|| lowered::weight_gradient(g, x, dy))]
+    let of_weight = if pairs::suits(g) { pairs::weight_gradient } else { lowered::weight_gradient };
+    [dx, wanted[1].then(|| of_weight(g, x, dy))]
 }
 
 /// Gradient with respect to `bias`.

@@ -5,6 +5,7 @@ use super::product::POINTS;
 use super::tiles::{load, store};
 use super::transform::{self, both_sides};
 use crate::cpu::lane::{LANES, Lane, ZERO};
+use crate::cpu::scratch;
 use crate::cpu::simd::{Kernel, Register, widest};
 use rayon::prelude::*;
 
@@ -33,6 +34,33 @@ impl Kernel for WeightBack<'_> {
     }
 }
 
+/// `dweight[l][k] = Gᵀ sum G` for one block of sixteen outputs: `sum[36][k]`, whose lanes are outputs.
+pub(super) struct BlockBack<'a> {
+    /// Input channels.
+    pub(super) inputs: usize,
+    pub(super) sum: &'a [Lane],
+    pub(super) dw: &'a mut [f32],
+}
+
+impl Kernel for BlockBack<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<R: Register, const FMA: bool>(self) {
+        let Self { inputs, sum, dw } = self;
+        let per_point = sum.len() / POINTS;
+        for k in 0..inputs {
+            let tile = load::<R>(sum, per_point, k);
+            let taps = both_sides!(transform::weight_transposed::<R>, tile, 6 => 3).map(|row| row.map(lane));
+            for (l, dw) in dw.chunks_exact_mut(inputs * 9).enumerate() {
+                let dw: &mut [f32; 9] = dw[9 * k..].first_chunk_mut().expect("nine taps");
+                for (dw, tap) in dw.iter_mut().zip(taps.as_flattened()) {
+                    *dw = tap[l];
+                }
+            }
+        }
+    }
+}
+
 #[inline(always)]
 fn lane<R: Register>(values: R) -> Lane {
     let mut lane = ZERO;
@@ -40,16 +68,27 @@ fn lane<R: Register>(values: R) -> Lane {
     lane
 }
 
-/// `u[lane block][point][k] = G g Gᵀ`, where `g` of lane `l` and summation index `k` starts at `l·lane.1 + k·sum.1`.
-pub(super) fn transform_weight(weight: &[f32], lane: [usize; 2], sum: [usize; 2]) -> Vec<Lane> {
+/// Lends `u[lane block][point][k] = G g Gᵀ`, where `g` of lane `l` and summation index `k` starts at `l·lane.1 + k·sum.1`.
+pub(super) fn with_transformed<R>(
+    weight: &[f32],
+    lane: [usize; 2],
+    sum: [usize; 2],
+    work: impl FnOnce(&[Lane]) -> R,
+) -> R {
     let k = sum[0].next_multiple_of(LANES);
-    let mut u = vec![ZERO; blocks(lane[0]) * POINTS * k];
-    u.par_chunks_mut(POINTS * k).enumerate().for_each(|(block, u)| {
-        let first = block * LANES;
-        let count = LANES.min(lane[0] - first);
-        widest(WeightIn { weight: &weight[first * lane[1]..], count, step: lane[1], sum, u });
-    });
-    u
+    scratch::lanes([blocks(lane[0]) * POINTS * k], |[u]| {
+        u.par_chunks_mut(POINTS * k).enumerate().for_each(|(block, u)| {
+            transform_block(weight, block, lane, sum, u);
+        });
+        work(u)
+    })
+}
+
+/// `u[point][k]` of one lane block of [`with_transformed`].
+pub(super) fn transform_block(weight: &[f32], block: usize, lane: [usize; 2], sum: [usize; 2], u: &mut [Lane]) {
+    let first = block * LANES;
+    let count = LANES.min(lane[0] - first);
+    widest(WeightIn { weight: &weight[first * lane[1]..], count, step: lane[1], sum, u });
 }
 
 struct WeightIn<'a> {
@@ -65,6 +104,9 @@ impl Kernel for WeightIn<'_> {
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
         let padded = self.u.len() / POINTS;
+        for point in self.u.chunks_exact_mut(padded) {
+            point[self.sum[0]..].fill(ZERO); // what the last borrower left there
+        }
         for k in 0..self.sum[0] {
             let mut taps = [[ZERO; 3]; 3];
             #[allow(clippy::needless_range_loop)] // a lane is an index into each tap

@@ -10,8 +10,10 @@
 //! A *chunk* is a run of whole images: enough tiles for an efficient product, few enough that its operands stay in cache.
 //! One thread takes a chunk through all stages. The gradient of the weights is a sum over chunks, and each of the 36 points
 //! adds them in order, so the result does not depend on the number of threads. Transformed inputs are computed again in the
-//! backward pass: keeping them would more than triple the memory of a training step.
+//! backward pass: keeping them would more than triple the memory of a training step. Late in a network there are few tiles and many
+//! weights; `few_tiles.rs` goes through these in another order.
 
+mod few_tiles;
 mod field;
 mod filters;
 mod product;
@@ -22,11 +24,10 @@ use crate::cpu::conv::Geometry;
 use crate::cpu::lane::{LANES, Lane, ZERO};
 use crate::cpu::scratch;
 use crate::cpu::simd::{Kernel, Register, widest};
-use filters::{WeightBack, transform_weight};
+use filters::{WeightBack, with_transformed};
 use product::POINTS;
 use rayon::prelude::*;
-use tiles::{Plan, load, transform_gradient, transform_input};
-use transform::both_sides;
+use tiles::{Plan, transform_gradient, transform_input, write_input, write_output};
 
 /// Chunks between two additions to the weight's gradient: enough tasks for several cores.
 const CHUNKS_AT_ONCE: usize = 4;
@@ -37,26 +38,31 @@ pub(crate) fn suits(g: &Geometry) -> bool {
     if !defined || g.n == 0 || g.ci < 12 || g.co < 12 {
         return false;
     }
-    // Counts multiplications; a transform costs about 16 per value.
+    // Counts multiplications; a transform costs about 16 per value, of weights too where few tiles share them.
     let (ci, co) = (g.ci.next_multiple_of(LANES), g.co.next_multiple_of(LANES));
     let ours = Plan::new(g).per_image * POINTS * (ci * co + 16 * (ci + co));
-    ours < g.out_plane() * 9 * g.ci * g.co
+    let weights = POINTS * ci * co * 16 / g.n;
+    ours + weights < g.out_plane() * 9 * g.ci * g.co
 }
 
 /// `y = conv2d(x, weight) + bias`.
 pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
     let plan = Plan::new(g);
-    let u = transform_weight(weight, [g.co, 9 * g.ci], [g.ci, 9]);
     let mut y = vec![0.0; g.n * g.co * g.out_plane()];
-    y.par_chunks_mut(plan.images * g.co * g.out_plane()).zip(x.par_chunks(plan.images * g.ci * g.plane())).for_each(
-        |(y, x)| {
+    if few_tiles::suits(&plan) {
+        few_tiles::forward(&plan, x, weight, bias, &mut y);
+        return y;
+    }
+    with_transformed(weight, [g.co, 9 * g.ci], [g.ci, 9], |u| {
+        let images = y.par_chunks_mut(plan.images * g.co * g.out_plane());
+        images.zip(x.par_chunks(plan.images * g.ci * g.plane())).for_each(|(y, x)| {
             let tiles = x.len() / (g.ci * g.plane()) * plan.per_image;
             let sizes = [plan.field_size(), blocks(g.ci) * POINTS * tiles, blocks(g.co) * POINTS * tiles];
             scratch::lanes(sizes, |[field, v, m]| {
-                widest(Forward { plan: &plan, tiles, x, u: &u, bias, field, v, m, y });
+                widest(Forward { plan: &plan, tiles, x, u, bias, field, v, m, y });
             });
-        },
-    );
+        });
+    });
     y
 }
 
@@ -68,19 +74,32 @@ pub(crate) fn gradients(
     dy: &[f32],
     [of_x, of_weight]: [bool; 2],
 ) -> [Option<Vec<f32>>; 2] {
-    let plan = Plan::new(g);
-    let u = if of_x { transform_weight(weight, [g.ci, 9], [g.co, 9 * g.ci]) } else { Vec::new() };
     let mut dx = vec![0.0; if of_x { g.n * g.ci * g.plane() } else { 0 }];
+    let mut dw = vec![0.0; if of_weight { g.co * g.ci * 9 } else { 0 }];
+    if few_tiles::suits(&Plan::new(g)) {
+        few_tiles::gradients(&Plan::new(g), x, weight, dy, &mut dx, &mut dw);
+    } else if of_x {
+        with_transformed(weight, [g.ci, 9], [g.co, 9 * g.ci], |u| chunk_by_chunk(g, x, dy, u, &mut dx, &mut dw));
+    } else {
+        chunk_by_chunk(g, x, dy, &[], &mut dx, &mut dw);
+    }
+    [of_x.then_some(dx), of_weight.then_some(dw)]
+}
+
+/// Both gradients; an empty one is not asked for.
+fn chunk_by_chunk(g: &Geometry, x: &[f32], dy: &[f32], u: &[Lane], dx: &mut [f32], dw: &mut [f32]) {
+    let plan = Plan::new(g);
+    let (of_x, of_weight) = (!dx.is_empty(), !dw.is_empty());
     let (ci, co) = (blocks(g.ci), blocks(g.co));
     let per_point = ci * co * LANES;
-    let mut sum = vec![ZERO; if of_weight { POINTS * per_point } else { 0 }];
-
     let (x_chunk, dy_chunk) = (plan.images * g.ci * g.plane(), plan.images * g.co * g.out_plane());
     let chunk_points = POINTS * plan.images * plan.per_image;
     let v_chunk = if of_weight { ci * chunk_points } else { 0 };
-    scratch::lanes([CHUNKS_AT_ONCE * v_chunk, CHUNKS_AT_ONCE * co * chunk_points], |[v, d]| {
+    let sums = if of_weight { POINTS * per_point } else { 0 };
+    scratch::lanes([CHUNKS_AT_ONCE * v_chunk, CHUNKS_AT_ONCE * co * chunk_points, sums], |[v, d, sum]| {
         let mut dx = dx.chunks_mut(x_chunk);
-        for (x, dy) in x.chunks(CHUNKS_AT_ONCE * x_chunk).zip(dy.chunks(CHUNKS_AT_ONCE * dy_chunk)) {
+        let turns = x.chunks(CHUNKS_AT_ONCE * x_chunk).zip(dy.chunks(CHUNKS_AT_ONCE * dy_chunk));
+        for (turn, (x, dy)) in turns.enumerate() {
             let mut v_free = &mut *v;
             let mut chunks: Vec<Backward> = x
                 .chunks(x_chunk)
@@ -92,7 +111,7 @@ pub(crate) fn gradients(
                     v_free = rest;
                     let v = &mut v[..if of_weight { ci * POINTS * tiles } else { 0 }];
                     let dx = dx.next();
-                    Backward { plan: &plan, tiles, x, dy, u: &u, v, d: &mut d[..co * POINTS * tiles], dx }
+                    Backward { plan: &plan, tiles, x, dy, u, v, d: &mut d[..co * POINTS * tiles], dx }
                 })
                 .collect();
             chunks.par_iter_mut().for_each(|chunk| {
@@ -100,20 +119,18 @@ pub(crate) fn gradients(
                 scratch::lanes([plan.field_size(), m], |[field, m]| widest(BackwardIn { chunk, field, m }));
             });
             sum.par_chunks_mut(per_point.max(1)).enumerate().for_each(|(point, sum)| {
+                if turn == 0 {
+                    sum.fill(ZERO);
+                }
                 for chunk in &chunks {
                     widest(Accumulate { tiles: chunk.tiles, point, v: chunk.v, d: chunk.d, sum });
                 }
             });
         }
-    });
-    let dw = of_weight.then(|| {
-        let mut dw = vec![0.0; g.co * g.ci * 9];
         dw.par_chunks_mut(g.ci * 9).enumerate().for_each(|(o, dw)| {
-            widest(WeightBack { o, per_point, outputs: co * LANES, sum: &sum, dw });
+            widest(WeightBack { o, per_point, outputs: co * LANES, sum, dw });
         });
-        dw
     });
-    [of_x.then_some(dx), dw]
 }
 
 /// Blocks of sixteen channels.
@@ -141,26 +158,9 @@ impl Kernel for Forward<'_> {
         let Self { plan, tiles, field, .. } = self;
         transform_input::<R>(plan, tiles, self.x, field, self.v);
         product::forward::<R>(tiles, self.v, self.u, self.m);
-        let (g, f) = (&plan.g, plan.output());
+        let g = &plan.g;
         for (i, image) in self.y.chunks_exact_mut(g.co * g.out_plane()).enumerate() {
-            let m = self.m.chunks_exact(POINTS * tiles);
-            for (block, (planes, m)) in image.chunks_mut(LANES * g.out_plane()).zip(m).enumerate() {
-                for (t, (y, x)) in plan.corners().enumerate() {
-                    let tile = load::<R>(m, tiles, i * plan.per_image + t);
-                    let tile = both_sides!(transform::output::<R>, tile, 6 => 4);
-                    for r in 0..4 {
-                        let row: &mut [Lane; 4] = field[(y + r) * f.columns + x..].first_chunk_mut().expect("a row");
-                        for c in 0..4 {
-                            tile[r][c].store(&mut row[c]);
-                        }
-                    }
-                }
-                let mut offset = ZERO;
-                if let Some(bias) = self.bias {
-                    offset.0.iter_mut().zip(&bias[block * LANES..]).for_each(|(o, b)| *o = *b);
-                }
-                f.write(field, &offset, planes);
-            }
+            write_output::<R>(plan, tiles, i, self.m, self.bias, field, image);
         }
     }
 }
@@ -195,22 +195,9 @@ impl Kernel for BackwardIn<'_, '_> {
         }
         let Some(dx) = &mut chunk.dx else { return };
         product::forward::<R>(tiles, chunk.d, chunk.u, m);
-        let (g, f) = (&plan.g, plan.input());
+        let g = &plan.g;
         for (i, image) in dx.chunks_exact_mut(g.ci * g.plane()).enumerate() {
-            for (planes, m) in image.chunks_mut(LANES * g.plane()).zip(m.chunks_exact(POINTS * tiles)) {
-                field.fill(ZERO);
-                for (t, (y, x)) in plan.corners().enumerate() {
-                    let tile = load::<R>(m, tiles, i * plan.per_image + t);
-                    let tile = both_sides!(transform::input_transposed::<R>, tile, 6 => 6);
-                    for r in 0..6 {
-                        let row: &mut [Lane; 6] = field[(y + r) * f.columns + x..].first_chunk_mut().expect("a row");
-                        for c in 0..6 {
-                            R::load(&row[c]).add(tile[r][c]).store(&mut row[c]);
-                        }
-                    }
-                }
-                f.write(field, &ZERO, planes);
-            }
+            write_input::<R>(plan, tiles, i, m, field, image);
         }
     }
 }

@@ -58,21 +58,35 @@ impl Plan {
 /// `v[block][point][tile] = Bᵀ x B` for all planes of a chunk.
 #[inline(always)]
 pub(super) fn transform_input<R: Register>(plan: &Plan, tiles: usize, x: &[f32], field: &mut [Lane], v: &mut [Lane]) {
-    let (g, f) = (&plan.g, plan.input());
+    let g = &plan.g;
     for (i, image) in x.chunks_exact(g.ci * g.plane()).enumerate() {
         for (planes, v) in image.chunks(LANES * g.plane()).zip(v.chunks_exact_mut(POINTS * tiles)) {
-            f.read(planes, field);
-            for (t, (y, x)) in plan.corners().enumerate() {
-                let mut tile = [[R::load(&ZERO); 6]; 6];
-                for r in 0..6 {
-                    let row: &[Lane; 6] = field[(y + r) * f.columns + x..].first_chunk().expect("a row of the tile");
-                    for c in 0..6 {
-                        tile[r][c] = R::load(&row[c]);
-                    }
-                }
-                store(both_sides!(transform::input::<R>, tile, 6 => 6), tiles, i * plan.per_image + t, v);
+            transform_input_planes::<R>(plan, tiles, i, planes, field, v);
+        }
+    }
+}
+
+/// `v[point][tile] = Bᵀ x B` for up to sixteen planes of image `i`.
+#[inline(always)]
+pub(super) fn transform_input_planes<R: Register>(
+    plan: &Plan,
+    tiles: usize,
+    i: usize,
+    planes: &[f32],
+    field: &mut [Lane],
+    v: &mut [Lane],
+) {
+    let f = plan.input();
+    f.read(planes, field);
+    for (t, (y, x)) in plan.corners().enumerate() {
+        let mut tile = [[R::load(&ZERO); 6]; 6];
+        for r in 0..6 {
+            let row: &[Lane; 6] = field[(y + r) * f.columns + x..].first_chunk().expect("a row of the tile");
+            for c in 0..6 {
+                tile[r][c] = R::load(&row[c]);
             }
         }
+        store(both_sides!(transform::input::<R>, tile, 6 => 6), tiles, i * plan.per_image + t, v);
     }
 }
 
@@ -85,21 +99,94 @@ pub(super) fn transform_gradient<R: Register>(
     field: &mut [Lane],
     d: &mut [Lane],
 ) {
-    let (g, f) = (&plan.g, plan.output());
+    let g = &plan.g;
     for (i, image) in dy.chunks_exact(g.co * g.out_plane()).enumerate() {
         for (planes, d) in image.chunks(LANES * g.out_plane()).zip(d.chunks_exact_mut(POINTS * tiles)) {
-            f.read(planes, field);
-            for (t, (y, x)) in plan.corners().enumerate() {
-                let mut tile = [[R::load(&ZERO); 4]; 4];
-                for r in 0..4 {
-                    let row: &[Lane; 4] = field[(y + r) * f.columns + x..].first_chunk().expect("a row of the tile");
-                    for c in 0..4 {
-                        tile[r][c] = R::load(&row[c]);
-                    }
-                }
-                store(both_sides!(transform::output_transposed::<R>, tile, 4 => 6), tiles, i * plan.per_image + t, d);
+            transform_gradient_planes::<R>(plan, tiles, i, planes, field, d);
+        }
+    }
+}
+
+/// `d[point][tile] = A dy Aᵀ` for up to sixteen planes of image `i`.
+#[inline(always)]
+pub(super) fn transform_gradient_planes<R: Register>(
+    plan: &Plan,
+    tiles: usize,
+    i: usize,
+    planes: &[f32],
+    field: &mut [Lane],
+    d: &mut [Lane],
+) {
+    let f = plan.output();
+    f.read(planes, field);
+    for (t, (y, x)) in plan.corners().enumerate() {
+        let mut tile = [[R::load(&ZERO); 4]; 4];
+        for r in 0..4 {
+            let row: &[Lane; 4] = field[(y + r) * f.columns + x..].first_chunk().expect("a row of the tile");
+            for c in 0..4 {
+                tile[r][c] = R::load(&row[c]);
             }
         }
+        store(both_sides!(transform::output_transposed::<R>, tile, 4 => 6), tiles, i * plan.per_image + t, d);
+    }
+}
+
+/// `y = Aᵀ m A` plus the bias, for the planes of image `i`.
+#[inline(always)]
+pub(super) fn write_output<R: Register>(
+    plan: &Plan,
+    tiles: usize,
+    i: usize,
+    m: &[Lane],
+    bias: Option<&[f32]>,
+    field: &mut [Lane],
+    image: &mut [f32],
+) {
+    let (g, f) = (&plan.g, plan.output());
+    for (block, (planes, m)) in image.chunks_mut(LANES * g.out_plane()).zip(m.chunks_exact(POINTS * tiles)).enumerate()
+    {
+        for (t, (y, x)) in plan.corners().enumerate() {
+            let tile = load::<R>(m, tiles, i * plan.per_image + t);
+            let tile = both_sides!(transform::output::<R>, tile, 6 => 4);
+            for r in 0..4 {
+                let row: &mut [Lane; 4] = field[(y + r) * f.columns + x..].first_chunk_mut().expect("a row");
+                for c in 0..4 {
+                    tile[r][c].store(&mut row[c]);
+                }
+            }
+        }
+        let mut offset = ZERO;
+        if let Some(bias) = bias {
+            offset.0.iter_mut().zip(&bias[block * LANES..]).for_each(|(o, b)| *o = *b);
+        }
+        f.write(field, &offset, planes);
+    }
+}
+
+/// `dx = B m Bᵀ` for the planes of image `i`: tiles overlap and are added.
+#[inline(always)]
+pub(super) fn write_input<R: Register>(
+    plan: &Plan,
+    tiles: usize,
+    i: usize,
+    m: &[Lane],
+    field: &mut [Lane],
+    image: &mut [f32],
+) {
+    let (g, f) = (&plan.g, plan.input());
+    for (planes, m) in image.chunks_mut(LANES * g.plane()).zip(m.chunks_exact(POINTS * tiles)) {
+        field.fill(ZERO);
+        for (t, (y, x)) in plan.corners().enumerate() {
+            let tile = load::<R>(m, tiles, i * plan.per_image + t);
+            let tile = both_sides!(transform::input_transposed::<R>, tile, 6 => 6);
+            for r in 0..6 {
+                let row: &mut [Lane; 6] = field[(y + r) * f.columns + x..].first_chunk_mut().expect("a row");
+                for c in 0..6 {
+                    R::load(&row[c]).add(tile[r][c]).store(&mut row[c]);
+                }
+            }
+        }
+        f.write(field, &ZERO, planes);
     }
 }
 

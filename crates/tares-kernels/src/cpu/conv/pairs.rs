@@ -1,0 +1,111 @@
+//! The weight gradient of a 1×1 convolution: `dW[o, c] = Σ over images and pixels of dy[o] · x[c]`.
+//!
+//! Both factors lie pixel by pixel in memory, so pixels fill the registers and nothing is copied. A product of matrices would first
+//! transpose one factor, which takes as long as the multiplications where a picture has many pixels and few channels.
+
+use crate::cpu::conv::Geometry;
+use crate::cpu::lane::LANES;
+use crate::cpu::scratch;
+use crate::cpu::simd::{Kernel, Register, total, widest};
+use crate::cpu::threads::for_each;
+
+/// Images of which one task adds up the products.
+const TASKS: usize = 16;
+
+/// Whether this is defined for `g` and faster than a product of matrices: a register's sixteen sums become one only once per task.
+pub(crate) fn suits(g: &Geometry) -> bool {
+    g.is_pointwise() && g.out_plane() >= 256 && g.out_plane().is_multiple_of(LANES)
+}
+
+/// `dW`: the sums of runs of images, added in order.
+pub(crate) fn weight_gradient(g: &Geometry, x: &[f32], dy: &[f32]) -> Vec<f32> {
+    let (s, size) = (g.out_plane(), g.co * g.ci);
+    let mut dw = vec![0.0; size];
+    let images = g.n.div_ceil(TASKS).max(1);
+    let tasks = x.chunks(images * g.ci * s).zip(dy.chunks(images * g.co * s));
+    scratch::floats(g.n.div_ceil(images) * size, |partial| {
+        for_each(partial.chunks_mut(size.max(1)).zip(tasks), |(sum, (x, dy))| {
+            widest(Products { s, channels: [g.co, g.ci], dy, x, sum });
+        });
+        for sum in partial.chunks_exact(size.max(1)) {
+            dw.iter_mut().zip(sum).for_each(|(d, v)| *d += v);
+        }
+    });
+    dw
+}
+
+/// `sum[o][c] = Σ over some images and their pixels of dy[o] · x[c]`.
+struct Products<'a> {
+    s: usize,
+    /// Of `dy` and of `x`.
+    channels: [usize; 2],
+    dy: &'a [f32],
+    x: &'a [f32],
+    sum: &'a mut [f32],
+}
+
+impl Kernel for Products<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<R: Register, const FMA: bool>(mut self) {
+        let [_, inputs] = self.channels;
+        let mut c = 0;
+        // sums that stay in registers: 24 of 32, 6 of 8
+        if R::HELD >= 32 {
+            while c + 4 <= inputs {
+                self.columns::<R, 6, 4>(c);
+                c += 4;
+            }
+        } else {
+            while c + 2 <= inputs {
+                self.columns::<R, 3, 2>(c);
+                c += 2;
+            }
+        }
+        while c < inputs {
+            self.columns::<R, 6, 1>(c);
+            c += 1;
+        }
+    }
+}
+
+impl Products<'_> {
+    /// `N` channels of `x` from `c` on with all of `dy`, `M` of these at a time.
+    #[inline(always)]
+    fn columns<R: Register, const M: usize, const N: usize>(&mut self, c: usize) {
+        let [outputs, _] = self.channels;
+        let mut o = 0;
+        while o + M <= outputs {
+            self.block::<R, M, N>(o, c);
+            o += M;
+        }
+        while o < outputs {
+            self.block::<R, 1, N>(o, c);
+            o += 1;
+        }
+    }
+
+    #[inline(always)]
+    fn block<R: Register, const M: usize, const N: usize>(&mut self, o: usize, c: usize) {
+        let (s, [outputs, inputs]) = (self.s, self.channels);
+        let mut sums = [[R::read(&[0.0; LANES]); N]; M];
+        for (dy, x) in self.dy.chunks_exact(outputs * s).zip(self.x.chunks_exact(inputs * s)) {
+            let dy: [&[[f32; LANES]]; M] = std::array::from_fn(|m| dy[(o + m) * s..][..s].as_chunks().0);
+            let x: [&[[f32; LANES]]; N] = std::array::from_fn(|n| x[(c + n) * s..][..s].as_chunks().0);
+            for at in 0..s / LANES {
+                let x: [R; N] = std::array::from_fn(|n| R::read(&x[n][at]));
+                for m in 0..M {
+                    let dy = R::read(&dy[m][at]);
+                    for n in 0..N {
+                        sums[m][n] = sums[m][n].plus_product(dy, x[n]);
+                    }
+                }
+            }
+        }
+        for m in 0..M {
+            for n in 0..N {
+                self.sum[(o + m) * inputs + c + n] = total(sums[m][n]);
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Channels of two tensors one after the other, as a differentiable operation of Burn.
+
+use burn::tensor::Tensor;
+
+/// `[n, a, h, w]` and `[n, b, h, w]` to `[n, a + b, h, w]`.
+///
+/// Copies with all threads, forward and backward. Devices other than the CPU use Burn's own operation.
+///
+/// # Panics
+/// When anything but the number of channels differs.
+///
+/// # Example
+/// ```
+/// use burn::tensor::{Device, Tensor};
+/// let device = Device::flex();
+/// let (a, b) = (Tensor::<4>::zeros([2, 3, 4, 4], &device), Tensor::<4>::ones([2, 1, 4, 4], &device));
+/// let y = tares_kernels::append_channels(a, b);
+/// assert_eq!(y.dims(), [2, 4, 4, 4]);
+/// assert_eq!(y.sum().into_scalar::<f32>(), 32.0);
+/// ```
+pub fn append_channels(first: Tensor<4>, second: Tensor<4>) -> Tensor<4> {
+    let ([n, _, h, w], [m, _, i, j]) = (first.dims(), second.dims());
+    assert!(
+        [n, h, w] == [m, i, j],
+        "append_channels: {:?} and {:?} differ in more than channels",
+        first.dims(),
+        second.dims()
+    );
+    #[cfg(feature = "kernels")]
+    if crate::op::host::is_cpu(&first) {
+        return cpu::append_channels(first, second);
+    }
+    Tensor::cat(vec![first, second], 1)
+}
+
+#[cfg(feature = "kernels")]
+mod cpu {
+    use crate::cpu::append::{append, split};
+    use crate::op::host::{Host, contiguous, floats, host};
+    use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
+    use burn::backend::autodiff::grads::Gradients;
+    use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+    use burn::backend::tensor::FloatTensor;
+    use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
+    use burn::tensor::Tensor;
+
+    pub(super) fn append_channels(first: Tensor<4>, second: Tensor<4>) -> Tensor<4> {
+        Tensor::from_dispatch(<Dispatch as Append>::append_maps(first.into_dispatch(), second.into_dispatch()))
+    }
+
+    #[backend_extension(Flex, Autodiff)]
+    pub trait Append: Backend {
+        fn append_maps(first: FloatTensor<Self>, second: FloatTensor<Self>) -> FloatTensor<Self>;
+    }
+
+    impl Append for Flex {
+        fn append_maps(first: Host, second: Host) -> Host {
+            let (first, second) = (contiguous(first), contiguous(second));
+            let ([n, a, h, w], [_, b, _, _]) = (first.shape().dims(), second.shape().dims());
+            host(append([a * h * w, b * h * w], floats(&first), floats(&second)), [n, a + b, h, w])
+        }
+    }
+
+    impl<C: CheckpointStrategy> Append for Autodiff<Flex, C> {
+        fn append_maps(first: FloatTensor<Self>, second: FloatTensor<Self>) -> FloatTensor<Self> {
+            match AppendBackward.prepare::<C>([first.node(), second.node()]).compute_bound().stateful() {
+                OpsKind::Tracked(prep) => {
+                    let (first, second) = (first.into_primitive(), second.into_primitive());
+                    let shapes = [first.shape().dims(), second.shape().dims()];
+                    prep.finish(shapes, Flex::append_maps(first, second))
+                }
+                OpsKind::UnTracked(prep) => {
+                    prep.finish(Flex::append_maps(first.into_primitive(), second.into_primitive()))
+                }
+            }
+        }
+    }
+
+    #[derive(Debug)]
+    struct AppendBackward;
+
+    impl Backward<Flex, 2> for AppendBackward {
+        /// Shapes of both.
+        type State = [[usize; 4]; 2];
+
+        fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+            let dy = contiguous(grads.consume::<Flex>(&ops.node));
+            let sizes = ops.state.map(|[_, channels, h, w]| channels * h * w);
+            for ((parent, shape), gradient) in ops.parents.into_iter().zip(ops.state).zip(split(sizes, floats(&dy))) {
+                if let Some(node) = parent {
+                    grads.register::<Flex>(node.id, host(gradient, shape));
+                }
+            }
+        }
+    }
+}
