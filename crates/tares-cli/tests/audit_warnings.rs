@@ -49,6 +49,42 @@ fn a_class_is_emptied_with_a_warning_and_only_if_told() {
     assert!(tares(&[&apply[..], &["--allow-emptying"]].concat()).success().contains("30 of 600 labels changed"));
 }
 
+/// What was guessed or left out when the data was read stands on the terminal and in the files.
+#[test]
+fn an_audit_says_how_the_data_was_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut draw = stream(6, "read");
+    let mut rows = |count: usize| -> String {
+        (0..count)
+            .map(|row| format!("{:.3},{}\n", (row % 2) as f64 * 3.0 + draw.normal(), ["a", "b"][row % 2]))
+            .collect()
+    };
+    let data = folder.path().join("parts");
+    fs::create_dir(&data).unwrap();
+    fs::write(data.join("train.csv"), rows(80)).unwrap();
+    fs::write(data.join("test.csv"), rows(20)).unwrap();
+    let out = folder.path().join("out");
+    let (_, notes) = tares(&["audit", path(&data), "--judges", "linear", "--exit-zero", "--out", path(&out)]).ends(0);
+    let (summary, page) =
+        (fs::read_to_string(out.join("summary.json")).unwrap(), fs::read_to_string(out.join("audit.html")).unwrap());
+    for sentence in [
+        "no header: columns are numbered, the labels are column 2",
+        "20 test rows came with the data and are not audited",
+    ] {
+        for text in [&notes, &summary, &page] {
+            assert!(text.contains(sentence), "{sentence}: {text}");
+        }
+    }
+    // The judges never saw the rows they judge: if they agree with all labels, the labels are easy, not leaked.
+    let easy: String = (0..300).map(|row| format!("{},{}\n", 100 * (row % 2) + row % 7, ["a", "b"][row % 2])).collect();
+    let easy_file = folder.path().join("easy.csv");
+    fs::write(&easy_file, format!("size,label\n{easy}")).unwrap();
+    let easy_out = folder.path().join("easy");
+    let (_, notes) =
+        tares(&["audit", path(&easy_file), "--judges", "linear", "--exit-zero", "--out", path(&easy_out)]).ends(0);
+    assert!(!notes.contains("out-of-sample"), "{notes}");
+}
+
 #[test]
 fn a_model_that_knows_too_little_is_said_everywhere() {
     let folder = tempfile::tempdir().unwrap();

@@ -69,6 +69,62 @@ fn judges_decides_who_is_asked() {
     assert_eq!(names(&["--network", "mlp:8", "--epochs", "2"]), ["linear", "trees", "forest", "mlp:8"]);
 }
 
+/// Seven columns of 90 categories are 630 features of 0 and 1, but seven columns of a tree.
+#[test]
+fn trees_judge_columns_of_many_categories_and_are_missed_where_there_are_too_many_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut draw = stream(8, "categories");
+    let names: Vec<String> = (0..7).map(|column| format!("c{column}")).collect();
+    let mut text = names.join(",") + ",label\n";
+    for _ in 0..600 {
+        let cells: Vec<usize> = (0..7).map(|_| draw.below(90)).collect();
+        let label = if cells[0] % 2 == 0 { "even" } else { "odd" };
+        let cells: Vec<String> = cells.iter().map(|cell| format!("v{cell}")).collect();
+        text.push_str(&format!("{},{label}\n", cells.join(",")));
+    }
+    fs::write(folder.path().join("cats.csv"), text).unwrap();
+    tares_in(folder.path(), &["audit", "cats.csv", "--out", "cats", "--exit-zero"]).success();
+    let found = summary(&folder.path().join("cats"));
+    let judges: Vec<&str> =
+        found["judges"].as_array().unwrap().iter().filter_map(|judge| judge["judge"].as_str()).collect();
+    assert_eq!(judges, ["linear", "trees", "forest"]);
+    let (_, notes) = tares_in(folder.path(), &["train", "cats.csv", "--out", "run"]).ends(0);
+    assert!(notes.contains("(linear, trees, forest)"), "{notes}");
+
+    let columns: Vec<String> = (0..600).map(|column| format!("n{column}")).collect();
+    let mut text = columns.join(",") + ",label\n";
+    for row in 0..40 {
+        let cells: Vec<String> = (0..600).map(|_| format!("{:.2}", draw.normal())).collect();
+        text.push_str(&format!("{},{}\n", cells.join(","), ["a", "b"][row % 2]));
+    }
+    fs::write(folder.path().join("wide.csv"), text).unwrap();
+    let (_, notes) = tares_in(folder.path(), &["audit", "wide.csv", "--out", "wide", "--exit-zero"]).ends(0);
+    assert!(notes.contains("trees and forest do not judge 600 columns"), "{notes}");
+    assert!(summary(&folder.path().join("wide"))["data_notes"].to_string().contains("do not judge 600 columns"));
+}
+
+/// The limit to what the surest rows confirm is that of a table, whoever judges it.
+#[test]
+fn a_network_among_the_judges_does_not_lift_the_limit_of_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut draw = stream(4, "overlap");
+    let mut text = String::from("a,b,label\n");
+    for row in 0..600 {
+        let class = row % 3;
+        text.push_str(&format!(
+            "{:.3},{:.3},{}\n",
+            class as f64 + 1.2 * draw.normal(),
+            draw.normal(),
+            ["x", "y", "z"][class]
+        ));
+    }
+    fs::write(folder.path().join("t.csv"), text).unwrap();
+    let ask = ["audit", "t.csv", "--judges", "linear,mlp:8", "--epochs", "3", "--exit-zero", "--out", "out"];
+    tares_in(folder.path(), &ask).success();
+    let found = summary(&folder.path().join("out"));
+    assert!(found["warnings"].to_string().contains("probably rows that are hard for the model"), "{found}");
+}
+
 #[test]
 fn judges_that_cannot_be_asked_are_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -50,11 +50,79 @@ fn a_table_is_learnt_by_a_panel_unless_a_network_is_asked_for() {
     // A town that training did not have, a missing size, columns in another order, no label.
     fs::write(folder.path().join("new.csv"), "town,size\nParis,1.0\nRome,\n").unwrap();
     assert_eq!(tares_in(folder.path(), &["predict", "run", "new.csv"]).success().lines().count(), 3);
-    // The history of the run finds wrong labels, too.
-    tares_in(folder.path(), &["audit", "run", "--out", "audit"]).ends(1);
-    // Options of networks ask for a network.
-    tares_in(folder.path(), &["train", "train.csv", "--epochs", "2", "--noise-rate", "0.2", "--out", "net"]).success();
+    // Options of networks ask for a network, and that is said.
+    let network = ["train", "train.csv", "--epochs", "2", "--noise-rate", "0.2", "--out", "net"];
+    let (_, notes) = tares_in(folder.path(), &network).ends(0);
+    assert!(notes.contains("--epochs is for networks, so a network is trained"), "{notes}");
     assert!(folder.path().join("net/model.safetensors").is_file());
+}
+
+/// A run of a model of columns keeps what its judges said about rows they were not trained on.
+#[test]
+fn training_and_audits_of_run_and_data_list_the_same_suspects() {
+    let folder = tempfile::tempdir().unwrap();
+    tables(folder.path(), 600);
+    let ask = |arguments: &[&str]| tares_in(folder.path(), arguments);
+    ask(&["train", "train.csv", "--test", "test.csv", "--out", "run"]).success();
+    let (_, notes) = ask(&["audit", "run", "--out", "of-run"]).ends(1);
+    assert!(notes.contains("the 400 test rows of this run are not audited"), "{notes}");
+    ask(&["audit", "train.csv", "--out", "of-data"]).ends(1);
+    let list = |place: &str| fs::read_to_string(folder.path().join(place).join("suspects.csv")).unwrap();
+    assert_eq!(list("run"), list("of-data"));
+    assert_eq!(list("of-run"), list("of-data"));
+    let summary = |place: &str| program::json(&folder.path().join(place).join("summary.json"));
+    for number in ["noise_rate", "noise_rate_interval", "suspects", "warnings"] {
+        assert_eq!(summary("of-run")[number], summary("of-data")[number], "{number}");
+    }
+    let suspects = manifest(&folder.path().join("run"))["result"]["suspects"].as_u64().unwrap() as usize;
+    assert_eq!(suspects, list("run").lines().count() - 1);
+    // The file fits `--probs`, too.
+    let probs = folder.path().join("run/out-of-fold.npy");
+    ask(&["audit", "train.csv", "--probs", probs.to_str().unwrap(), "--out", "of-probs"]).ends(1);
+    // Runs of earlier versions did not keep it. Their margins say nothing about the labels.
+    fs::remove_file(&probs).unwrap();
+    let said = ask(&["audit", "run", "--out", "old"]).fails(2);
+    assert!(said.contains("tares audit train.csv") && said.contains("--overwrite"), "{said}");
+}
+
+/// Two numbers that hardly tell three classes apart: most rows that disagree are merely hard.
+#[test]
+fn hard_rows_of_a_table_are_neither_suspects_nor_counted_as_wrong_test_labels() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut draw = stream(3, "overlap");
+    let mut text = String::from("a,b,label\n");
+    for row in 0..900 {
+        let class = row % 3;
+        text.push_str(&format!(
+            "{:.3},{:.3},{}\n",
+            class as f64 + 1.2 * draw.normal(),
+            draw.normal(),
+            ["x", "y", "z"][class]
+        ));
+    }
+    fs::write(folder.path().join("t.csv"), text).unwrap();
+    let (said, notes) = tares_in(folder.path(), &["train", "t.csv", "--noise-rate", "0.2", "--out", "run"]).ends(0);
+    let result = manifest(&folder.path().join("run"))["result"].clone();
+    assert!(result["suspects"].as_u64().unwrap() < 200, "{result}");
+    assert!(said.contains("the accuracy on true labels cannot be estimated"), "{said}");
+    assert!(notes.contains("probably rows that are hard for the model"), "{notes}");
+    let warnings = result["warnings"].as_array().unwrap();
+    assert!(warnings.iter().any(|warning| warning.as_str().unwrap().contains("hard for the model")), "{result}");
+    let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
+    assert!(page.contains("cautions about the suspects"), "{page}");
+}
+
+#[test]
+fn what_a_panel_leaves_out_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    tables(folder.path(), 600);
+    let ask = ["train", "train.csv", "--test", "test.csv", "--noise-rate", "0.2", "--out", "run"];
+    let (_, notes) = tares_in(folder.path(), &ask).ends(0);
+    assert!(notes.contains("the final model learnt from") && notes.contains("of 600 rows"), "{notes}");
+    let run = folder.path().join("run");
+    assert!(fs::read_to_string(run.join("report.html")).unwrap().contains("the final model learnt from"));
+    let epoch: serde_json::Value = serde_json::from_slice(&fs::read(run.join("epochs.jsonl")).unwrap()).unwrap();
+    assert_eq!(epoch["learning_rate"].as_f64(), Some(0.0), "models that are fitted in one go have none");
 }
 
 #[test]
@@ -137,6 +205,11 @@ fn rows_without_a_label_take_no_part_and_are_predicted() {
     let suggested = fs::read_to_string(folder.path().join("audit/labels-missing.csv")).unwrap();
     let ids: Vec<&str> = suggested.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
     assert_eq!(ids, ["4", "5", "99"], "{suggested}");
+    // A file of true labels may have one for every row of the data.
+    let truth: String = (0..=300).map(|row| if row == 0 { "truth\n" } else { "yes\n" }).collect();
+    fs::write(folder.path().join("truth.csv"), truth).unwrap();
+    let measured = ["audit", "train.csv", "--truth", "truth.csv", "--out", "measured"];
+    assert!(tares_in(folder.path(), &measured).ends(1).0.contains("truth "));
     // The audit's labels go back into the file, and the empty cells stay empty.
     let apply = ["apply-labels", "train.csv", "audit/labels-suggested.csv", "--out", "fixed"];
     tares_in(folder.path(), &apply).success();

@@ -15,6 +15,9 @@ use tares_core::{Dataset, Features, Label, Shape};
 /// Messages about rows in memory name this in place of a file.
 const NAME: &str = "table";
 
+/// An array with more columns than this is taken for features that a network computed.
+const WIDEST_TABLE: usize = 100;
+
 /// Rows from memory.
 #[derive(Clone, Debug)]
 pub struct InMemory {
@@ -74,15 +77,15 @@ impl InMemory {
         Ok(Self { train: part(&labelled)?, unlabelled, reading, notes })
     }
 
-    /// An array beside its labels: pictures, or features that some network made.
+    /// An array beside its labels: pictures, a table of numbers, or, if it is wider than tables are, features that some network made.
     ///
     /// # Errors
     /// Features that don't divide into rows or are not finite; labels outside the classes.
     pub fn array(features: Features, shape: Shape, labels: Vec<Label>, class_names: Vec<String>) -> Result<Self> {
         let train = Dataset::new(features, shape, labels, class_names.iter().cloned()).map_err(content)?;
         let features = match shape {
-            Shape::Flat(width) => Some(width),
-            Shape::Image { .. } => None,
+            Shape::Flat(width) if width > WIDEST_TABLE => Some(width),
+            Shape::Flat(_) | Shape::Image { .. } => None,
         };
         let bytes = train.is_bytes();
         let reading = Reading { format: Format::Memory, class_names, row: shape.into(), bytes, table: None, features };
@@ -163,6 +166,20 @@ mod tests {
         assert_eq!((here.train.len(), here.unlabelled.unwrap().len()), (3, 1));
         assert_eq!(here.train.stored(2), 3);
         assert!(here.notes.iter().any(|note| note.contains("1 rows have no label")), "{:?}", here.notes);
+    }
+
+    #[test]
+    fn a_narrow_array_is_a_table_and_a_wide_one_features() {
+        let of = |width: usize| {
+            let array = InMemory::array(
+                vec![0f32; 2 * width].into(),
+                Shape::Flat(width),
+                vec![0, 1],
+                vec!["a".into(), "b".into()],
+            );
+            array.unwrap().reading.features
+        };
+        assert_eq!([of(9), of(100), of(101)], [None, None, Some(101)]);
     }
 
     #[test]

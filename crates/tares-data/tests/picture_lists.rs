@@ -96,6 +96,26 @@ fn corrected_labels_go_into_a_list_whose_other_bytes_stay() {
 }
 
 #[test]
+fn pictures_without_a_label_stand_apart_in_their_places() {
+    let folder = folder("path,label\ndeep/c d.pgm,cat\na.pgm,\n./e.pgm,dog\ndeep/b.pgm,dog\n");
+    let loaded = read(folder.path(), &options()).unwrap();
+    assert_eq!(loaded.train.given(), [0, 1, 1]);
+    assert_eq!((0..3).map(|row| loaded.train.stored(row)).collect::<Vec<_>>(), [0, 2, 3]);
+    let rest = loaded.unlabelled.as_ref().unwrap();
+    assert_eq!((rest.len(), rest.id(0), rest.stored(0)), (1, "a.pgm".to_owned(), 1));
+    let notes = &loaded.found.column_notes;
+    assert!(notes.iter().any(|note| note.contains("1 pictures have no label")), "{notes:?}");
+    // Features from elsewhere have a row for every line of the list, as for tables.
+    let described = loaded.clone().with_features(vec![1.0, 2.0, 3.0, 4.0], 1).unwrap();
+    assert_eq!(described.train.row(1), Row::Floats(&[3.0]));
+    assert_eq!(described.unlabelled.unwrap().row(0), Row::Floats(&[2.0]));
+    // New pictures may have labels, or not, or some of them.
+    let new = folder.path().join("labels.csv");
+    let rows = load_with(new.to_str().unwrap(), &loaded.reading, &options(), &mut |_| {}).unwrap();
+    assert_eq!(rows.labels, [Some(0), None, Some(1), Some(1)]);
+}
+
+#[test]
 fn new_pictures_may_be_listed_without_labels() {
     let folder = folder(LIST);
     let loaded = read(folder.path(), &options()).unwrap();

@@ -156,6 +156,11 @@ fn the_truth_is_the_column_called_truth_by_name() {
     assert!(said.contains("row 0") && said.contains("label 'dog' is not one of the 2 classes"), "{said}");
     fs::write(&path, "truth,x\ncat,1\n,2\n").unwrap();
     assert!(read_truth(&path).unwrap_err().to_string().contains("row 1: has no label"));
+    // A column of features that is nearly all numbers may hold `U` for unknown. Among labels it is a class, like 1 and 3.
+    let cells: Vec<&str> = (0..100).map(|row| if row == 15 { "U" } else { ["1", "3"][row % 2] }).collect();
+    fs::write(&path, format!("truth\n{}\n", cells.join("\n"))).unwrap();
+    let read = in_classes(read_truth(&path).unwrap(), &path, &owned(&["1", "3", "U"])).unwrap();
+    assert_eq!((read[14], read[15], read[16]), (0, 2, 0));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use tares::optimiser::{Adam, Optimiser};
 use tares::schedule::Schedule;
 use tares::{Method, Plan};
+use tares_cli::judges::inputs::text_note;
 use tares_cli::learner::Learner;
 use tares_cli::learner::in_memory::{TrainedModel, train};
 use tares_cli::run::label_noise::LabelNoise;
@@ -102,7 +103,14 @@ pub fn fit(
     let trained = run_watched(py, progress.as_ref(), |tell| {
         train(&spec, &data.train, &data.reading, &folds, &|event| tell_event(tell, &event, epochs))
     })?;
-    Ok(FittedModel { trained, notes: data.notes })
+    let names = data.train.class_names();
+    let held_out = trained.learnt.held_out.as_ref().map(|said| said.audited.cautions()).unwrap_or_default();
+    let cautions = held_out.iter().map(|caution| caution.sentence(|class| names[class].clone()));
+    let told = trained.rate.as_ref().and_then(|rate| rate.warning.clone());
+    let cautions: Vec<String> = cautions.filter(|caution| Some(caution) != told.as_ref()).collect();
+    let texts = trained.learnt.held_out.as_ref().and_then(|_| text_note(&data.train));
+    let notes = data.notes.into_iter().chain(texts).chain(cautions).collect();
+    Ok(FittedModel { trained, notes })
 }
 
 fn tell_event(tell: &(dyn Fn(Told) + Sync), event: &Event<'_>, epochs: u64) {

@@ -196,6 +196,7 @@ impl ArrayAudit {
             findings.summary.against_truth.clone_from(&self.against_truth);
             findings.summary.neighbours = self.neighbours;
             findings.summary.data_notes.clone_from(&rows.notes);
+            findings.summary.labels_missing = rows.missing.len();
             if let Some(judged) = &self.judged {
                 findings.summary.judges.clone_from(&judged.judges);
             }

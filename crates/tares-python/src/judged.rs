@@ -10,11 +10,12 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use tares::{Network, Plan};
 use tares_cli::audit::rows::AuditRows;
+use tares_cli::judges::inputs::text_note;
 use tares_cli::judges::name::{JudgeName, varied};
-use tares_cli::judges::panel::{COLUMN_FOLDS, Judges, JudgesProgress};
+use tares_cli::judges::panel::{COLUMN_FOLDS, Judges, JudgesProgress, refine};
 use tares_core::Label;
 use tares_core::audit::audit_ranked;
-use tares_core::estimate::{Detector, ProbabilityMatrix};
+use tares_core::estimate::ProbabilityMatrix;
 
 /// Number of folds for judges that are networks: fewer, because they take longer. (As in the program.)
 const NETWORK_FOLDS: usize = 4;
@@ -58,7 +59,7 @@ pub fn audit_rows(
         let network = Network::suggest(data.shape());
         let named = settings.judges.iter().map(|name| name.parse()).collect::<Result<Vec<JudgeName>, _>>()?;
         let judges = Judges {
-            names: if named.is_empty() { JudgeName::portfolio(data, &network) } else { named },
+            names: if named.is_empty() { JudgeName::portfolio(data, &read.reading, &network) } else { named },
             folds: settings.folds.unwrap_or(COLUMN_FOLDS),
             network_folds: settings.folds.unwrap_or(NETWORK_FOLDS),
             method: "gce".parse()?,
@@ -68,20 +69,20 @@ pub fn audit_rows(
         let judgement = judges.ask(data, &read.reading, &folds, &|step| tell_step(tell, &step))?;
         let probs = ProbabilityMatrix::new(&judgement.probs, data.classes())?;
         let mut audited = audit_ranked(&probs, data.given(), detector, score)?;
-        if detector == Detector::Posterior {
-            judges.refine(&mut audited, &judgement, data, &read.reading)?;
-        }
+        refine(&mut audited, &judgement.probs, data.given(), &read.reading, detector)?;
         let against = |truth: Vec<Label>| against(&audited, &probs, data.given(), &truth, detector, score);
         let against_truth = truth.map(against).transpose()?;
         let missing = match &read.unlabelled {
             Some(unlabelled) => judges.label(data, &read.reading, &judgement, unlabelled)?,
             None => Vec::new(),
         };
+        let left_out = JudgeName::left_out(data, &read.reading).filter(|_| settings.judges.is_empty());
+        let notes = read.notes.iter().cloned().chain(left_out).chain(text_note(data)).collect();
         let rows = AuditRows {
             given: data.given().to_vec(),
             classes: data.class_names().to_vec(),
             data: Some((data.clone(), read.reading.clone())),
-            notes: read.notes.clone(),
+            notes,
             unlabelled: read.unlabelled.clone(),
             missing,
             ..AuditRows::default()

@@ -43,6 +43,9 @@ pub struct AuditSummary {
     /// Rows that were left out, because they lack a label or a probability.
     #[serde(skip_serializing_if = "is_none")]
     pub missing_rows: usize,
+    /// Rows without a label for which `labels-missing.csv` suggests one.
+    #[serde(skip_serializing_if = "is_none")]
+    pub labels_missing: usize,
     /// Counts for each class.
     pub per_class: Vec<ClassSummary>,
     /// Reasons not to trust the numbers.

@@ -44,6 +44,7 @@ impl Findings {
             matrix: TransitionRecord::of(&audited.estimate.transition),
             suspects: audited.suspects.len(),
             missing_rows: audited.missing,
+            labels_missing: 0,
             per_class: per_class.collect(),
             warnings: sentences(&audited.cautions(), names),
             data_notes: Vec::new(),

@@ -1,9 +1,11 @@
-//! Finding wrong labels. Probabilities, or the history of a finished run ([`run_history`]), become [`findings`];
-//! [`from_features`] adds a second estimate of the noise rate. [`mod@print`] prints the result; [`rows`] and [`files`] write it.
+//! Finding wrong labels. Probabilities, the history of a finished run ([`run_history`]), or what a run's judges said about rows they
+//! were not trained on ([`held_out`]), become [`findings`]; [`from_features`] adds a second estimate of the noise rate. [`mod@print`]
+//! prints the result; [`rows`] and [`files`] write it.
 
 pub mod files;
 pub mod findings;
 pub mod from_features;
+pub mod held_out;
 pub mod print;
 pub mod rows;
 pub mod run_history;

@@ -78,7 +78,11 @@ pub fn print(summary: &AuditSummary, out: &Path, labels: &str, screen: &Screen) 
             screen.line(format!("{name:<11} {}", show(value)))?;
         }
     }
-    for file in ["suspects.csv", labels, "summary.json", "audit.html"] {
+    if summary.labels_missing > 0 {
+        screen.line(format!("no label    {} rows; labels-missing.csv suggests one for each", summary.labels_missing))?;
+    }
+    let missing = (summary.labels_missing > 0).then_some("labels-missing.csv");
+    for file in ["suspects.csv", labels].into_iter().chain(missing).chain(["summary.json", "audit.html"]) {
         screen.line(plain(&out.join(file).display().to_string()))?;
     }
     screen.result(|| serde_json::json!({ "out": json_path(out), "summary": summary }))

@@ -23,7 +23,9 @@ use tares_data::table::{RawTable, Values};
 #[derive(Debug)]
 pub struct RunHistory {
     path: PathBuf,
-    classes: Vec<String>,
+    /// Names of the classes.
+    pub classes: Vec<String>,
+    test_rows: usize,
     /// The labels it was trained on.
     pub given: Vec<Label>,
     /// The true labels, in experiments.
@@ -62,6 +64,7 @@ impl RunHistory {
             seen: column("times_seen")?.to_vec(),
             belief: numbers(&table, "belief").map(<[f64]>::to_vec),
             classes: record.manifest.data.classes,
+            test_rows: record.manifest.data.test_rows,
             path: run.into(),
         };
         let k = read.classes.len();
@@ -70,6 +73,11 @@ impl RunHistory {
             return Err(Failure::new(format!("{}: labels must be in 0..{k}", path.display())));
         }
         Ok(read)
+    }
+
+    /// A sentence if some rows of the data were not trained on, and so are not judged.
+    pub fn unaudited(&self) -> Option<String> {
+        (self.test_rows > 0).then(|| format!("the {} test rows of this run are not audited", self.test_rows))
     }
 
     /// Returns the suspects, the summary, and the quality score of every label.
@@ -130,6 +138,7 @@ impl RunHistory {
             matrix: TransitionRecord::of(&Transition::of_counts(self.classes.len(), &counts)?),
             suspects: suspects.len(),
             missing_rows: 0,
+            labels_missing: 0,
             per_class,
             warnings: emptied
                 .iter()

@@ -79,15 +79,16 @@ impl PictureNetwork for Backbone {
     }
 }
 
-/// Opens a backbone with its cache, and prints how it reads pictures.
-fn open(path: &Path, given: &FeatureSource, screen: &Screen) -> Outcome<Arc<Remembered<Backbone>>> {
+/// Opens a backbone with its cache, and prints how it reads pictures. Returns what was printed, too.
+fn open(path: &Path, given: &FeatureSource, screen: &Screen) -> Outcome<(Arc<Remembered<Backbone>>, Vec<String>)> {
     let network = Backbone::open(path, given)?;
-    network.notes().iter().for_each(|note| screen.note(plain(note)));
+    let notes = network.notes();
+    notes.iter().for_each(|note| screen.note(plain(note)));
     let folder = tares_data::cache_dir().map(|folder| folder.join("features"));
     let cache = folder.map(|folder| FeatureCache::open(&folder, network.name(), network.width()));
     // From here on, Ctrl-C stores the features computed so far.
     interrupt::watch();
-    Ok(Arc::new(Remembered::new(network, cache, interrupt::asked)))
+    Ok((Arc::new(Remembered::new(network, cache, interrupt::asked)), notes))
 }
 
 /// Reads data for training or an audit. If a backbone or a file of features is given, features replace the rows.
@@ -103,15 +104,19 @@ pub fn load_described(
     if let Some(path) = &given.features {
         let loaded = load(source, options, screen)?;
         let (values, width) = read_features(path)?;
-        let loaded =
+        let mut loaded =
             loaded.with_features(values, width).map_err(|error| Failure::from(error).within(path.display()))?;
+        loaded.found.column_notes.push(format!("{width} features from {} stand for every row", path.display()));
         return Ok((loaded, None));
     }
     let Some(path) = &given.backbone else { return Ok((load(source, options, screen)?, None)) };
-    let describer = open(path, given, screen)?;
+    let (describer, notes) = open(path, given, screen)?;
     let shared = SharedDescriber(describer.clone());
     let loaded = load(source, &options.clone().with(|options| options.describer = Some(shared)), screen);
-    let loaded = kept(loaded, &describer)?;
+    let mut loaded = kept(loaded, &describer)?;
+    // Files of a run say what its rows were, not only the terminal.
+    loaded.found.column_notes.push(format!("features of pictures are those of the backbone {}", path.display()));
+    loaded.found.column_notes.extend(notes);
     if loaded.reading.features.is_none() {
         return Err(Failure::new(format!("{}: holds columns, and a backbone is for pictures", plain(source)))
             .way_out("leave --backbone out; --features FILE takes features that another program made"));
@@ -162,7 +167,7 @@ pub fn load_new(
                 return Err(Failure::new(format!("{}: the model's backbone is not there", path.display()))
                     .way_out("say where it is now: --backbone FILE"));
             }
-            let describer = open(&path, &record.given, screen)?;
+            let (describer, _) = open(&path, &record.given, screen)?;
             if Describer::name(describer.as_ref()) != record.digest {
                 return Err(Failure::new(format!(
                     "{}: is not the network that the model was trained with",
@@ -203,15 +208,15 @@ pub fn load_new(
     }
 }
 
-/// Suggests a backbone for photos that a network would otherwise learn from scratch.
-pub fn say_backbone(loaded: &Loaded, screen: &Screen) {
+/// Suggests a backbone for photos that a network would otherwise learn from scratch, and notes it with the data.
+pub fn say_backbone(loaded: &mut Loaded, screen: &Screen) {
     const FEW: usize = 50_000;
     let colour = matches!(loaded.train.shape(), Shape::Image { channels: 3, .. });
     if colour && loaded.train.len() < FEW {
-        screen.note(
-            "photos are learnt from scratch; with only a few thousand of them, features of a pretrained network work far better: \
-             --backbone model.onnx",
-        );
+        let note = "photos are learnt from scratch; with only a few thousand of them, features of a pretrained network work far better: \
+                    --backbone model.onnx";
+        screen.note(note);
+        loaded.found.column_notes.push(note.to_owned());
     }
 }
 

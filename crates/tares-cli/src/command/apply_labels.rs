@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Label};
 use tares_data::cell::guarded;
-use tares_data::write_relabelled;
+use tares_data::{Loaded, write_labelled};
 
 /// Put corrected labels into data
 ///
@@ -22,6 +22,7 @@ use tares_data::write_relabelled;
   tares apply-labels flowers.csv labels-reviewed.csv --label species --out corrected
   tares apply-labels photos/ labels-reviewed.csv --out photos-corrected
   tares apply-labels flowers.csv audits/flowers/labels-suggested.csv --out corrected   all suggestions, without review
+  tares apply-labels flowers.csv audits/flowers/labels-missing.csv --out labelled        for rows without a label
   tares apply-labels flowers.csv consensus/crowd/consensus.csv --label species --out corrected  what tares consensus found")]
 pub struct ApplyLabels {
     /// The data that was audited: a path
@@ -46,7 +47,8 @@ impl ApplyLabels {
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
         let options = self.reading.options().with(|options| options.test_fraction = 0.0);
         let loaded = load(&self.data, &options, screen)?;
-        let changes = read_changes(&self.file, &loaded.train)?;
+        let added = read_added(&self.file, &loaded)?;
+        let changes = if added.is_empty() { read_changes(&self.file, &loaded.train)? } else { HashMap::new() };
         let mut labels = loaded.train.given().to_vec();
         let changed = changes.iter().filter(|(index, label)| labels[**index] != **label).count();
         changes.iter().for_each(|(&index, &label)| labels[index] = label);
@@ -54,15 +56,17 @@ impl ApplyLabels {
             refuse_emptied(&loaded.train, &labels)?;
         }
         let data = loaded.train.clone().relabel(labels)?;
-        let files = write_relabelled(&loaded, &data, &self.out)?.len();
-        screen.line(format!(
-            "{changed} of {} labels changed; {files} files written to {}",
-            data.len(),
-            plain(&self.out.display().to_string())
-        ))?;
-        screen.result(
-            || serde_json::json!({ "rows": data.len(), "changed": changed, "files": files, "out": json_path(&self.out) }),
-        )?;
+        let files = write_labelled(&loaded, &data, &added, &self.out)?.len();
+        let done = match added.len() {
+            0 => format!("{changed} of {} labels changed", data.len()),
+            count => format!("{count} rows without a label have one now"),
+        };
+        screen.line(format!("{done}; {files} files written to {}", plain(&self.out.display().to_string())))?;
+        screen.result(|| {
+            serde_json::json!({
+                "rows": data.len(), "changed": changed, "added": added.len(), "files": files, "out": json_path(&self.out),
+            })
+        })?;
         Ok(Exit::Fine)
     }
 }
@@ -83,6 +87,35 @@ fn refuse_emptied(before: &Dataset, after: &[Label]) -> Outcome<()> {
                 "look at these rows first: the model may not know the class; --allow-emptying accepts the labels",
             )),
     }
+}
+
+/// Reads `labels-missing.csv` of an audit, which has no column `index`: labels for rows without one, which it names. Other tables give
+/// nothing.
+fn read_added(path: &Path, loaded: &Loaded) -> Outcome<Vec<(usize, Label)>> {
+    let fail = |text: String| Failure::new(format!("{}: {text}", path.display()));
+    let mut reader = csv::Reader::from_path(path).map_err(|error| fail(error.to_string()))?;
+    let header = reader.headers().map_err(|error| fail(error.to_string()))?.clone();
+    let position = |name: &str| header.iter().position(|cell| cell == name);
+    let (None, Some(id_at), Some(label_at)) = (position("index"), position("id"), position("suggested")) else {
+        return Ok(Vec::new());
+    };
+    let Some(rest) = &loaded.unlabelled else { return Err(fail("every row of the data has a label".to_owned())) };
+    let rows: HashMap<String, usize> =
+        (0..rest.len()).flat_map(|row| [(guarded(&rest.id(row)).into_owned(), row), (rest.id(row), row)]).collect();
+    let name = |name: &str, cell: &str| name == cell || guarded(name) == cell;
+    let mut added = Vec::new();
+    for (line, record) in reader.records().enumerate() {
+        let place = |text: String| fail(format!("line {}: {text}", line + 2));
+        let record = record.map_err(|error| place(error.to_string()))?;
+        let (id, class) = (record.get(id_at).unwrap_or_default(), record.get(label_at).unwrap_or_default());
+        let row = rows.get(id).ok_or_else(|| {
+            place(format!("no row without a label is called '{id}'")).way_out("this table was made for other data")
+        })?;
+        let label = rest.class_names().iter().position(|known| name(known, class));
+        let label = label.ok_or_else(|| place(format!("'{class}' is not one of the classes of the data")))?;
+        added.push((*row, label as Label));
+    }
+    Ok(added)
 }
 
 /// Reads the table: row → new label.

@@ -10,6 +10,7 @@ use super::plan::Training;
 use crate::audit::files::JudgeSummary;
 use crate::audit::findings::Findings;
 use crate::audit::from_features::from_features;
+use crate::audit::held_out::{audit_run, is_of_columns};
 use crate::audit::print::{print, say_columns};
 use crate::audit::rows::AuditRows;
 use crate::audit::run_history::RunHistory;
@@ -18,6 +19,7 @@ use crate::backbone::options::FeatureSource;
 use crate::judges::folds::{FOLDS, remove_folds};
 use crate::judges::inputs::text_note;
 use crate::judges::name::JudgeName;
+use crate::judges::panel::refine;
 use crate::run::load::Load;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::judges_bar::{judges_bar, show_judge};
@@ -134,6 +136,7 @@ impl Audit {
             report.summary.neighbours = Some(from_features(path, &rows.given, report.summary.classes.len())?);
         }
         report.summary.data_notes.clone_from(&rows.notes);
+        report.summary.labels_missing = rows.missing.len();
         report.summary.warnings.iter().for_each(|warning| screen.warning(warning));
         let labels = rows.write(&out, &report, self.gallery)?;
         // The folds are only needed to resume, and this audit is complete.
@@ -205,8 +208,15 @@ impl Audit {
     fn of_data(&self, source: &str, folds: &Path, screen: &Screen) -> Outcome<(Findings, AuditRows)> {
         let mut rows = self.load(source, screen)?;
         self.read_truth(&mut rows)?;
+        if let Some((data, reading)) = &rows.data {
+            let left_out = JudgeName::left_out(data, reading).filter(|_| self.judges.is_empty());
+            let asked = left_out.map(|note| format!("{note}; --judges asks for them all the same"));
+            let said: Vec<String> = asked.into_iter().chain(text_note(data)).collect();
+            said.iter().for_each(|note| screen.note(note));
+            rows.notes.extend(said);
+        }
         let Some((data, reading)) = &rows.data else { return Err(Failure::new("no rows to train on")) };
-        let judges = self.who(data)?;
+        let judges = self.who(data, reading)?;
         let names: Vec<String> = judges.names.iter().map(ToString::to_string).collect();
         screen.note(format!(
             "{}: {} rows in {} classes; judged by {}, each trained on all folds but one ...",
@@ -215,7 +225,6 @@ impl Audit {
             data.classes(),
             names.join(", ")
         ));
-        text_note(data).iter().for_each(|note| screen.note(note));
         if !self.resume {
             remove_folds(folds)?;
         }
@@ -225,9 +234,8 @@ impl Audit {
         bar.finish_and_clear();
         let judgement = judgement.map_err(resumable)?;
         let table = ProbabilityMatrix::new(&judgement.probs, data.classes())?;
-        let refine = |audited: &mut Audited| match self.method.unwrap_or_default() {
-            Detector::Posterior => judges.refine(audited, &judgement, data, reading),
-            _ => Ok(()),
+        let refine = |audited: &mut Audited| {
+            refine(audited, &judgement.probs, data.given(), reading, self.method.unwrap_or_default())
         };
         let mut findings = self.audit(&table, &rows, judges.origin(), None, &refine, screen)?;
         findings.summary.judges = judgement.scores.iter().map(JudgeSummary::from).collect();
@@ -235,13 +243,18 @@ impl Audit {
             Some(unlabelled) => judges.label(data, reading, &judgement, unlabelled)?,
             None => Vec::new(),
         };
+        if let (Some(unlabelled), true) = (&rows.unlabelled, missing.is_empty()) {
+            let note =
+                format!("{} rows have no label, and networks suggest none: add linear to --judges", unlabelled.len());
+            screen.note(&note);
+            rows.notes.push(note);
+        }
         rows.missing = missing;
         Ok((findings, rows))
     }
 
     fn of_run(&self, place: &str, screen: &Screen) -> Outcome<(Findings, AuditRows)> {
         let history = RunHistory::read(Path::new(place))?;
-        let (suspects, summary, scores) = history.judge()?;
         let data = match history.load(screen) {
             Ok(loaded) => Some(loaded),
             Err(failure) => {
@@ -251,9 +264,15 @@ impl Audit {
                 None
             }
         };
-        let (given, truth, classes) = (history.given.clone(), history.truth.clone(), summary.classes.clone());
+        let (given, truth, classes) = (history.given.clone(), history.truth.clone(), history.classes.clone());
         let mut rows = AuditRows { data, given, truth, classes, ..AuditRows::default() };
         self.read_truth(&mut rows)?;
+        rows.notes.extend(history.unaudited());
+        rows.notes.iter().for_each(|note| screen.note(note));
+        if is_of_columns(Path::new(place)) {
+            return Ok((audit_run(Path::new(place), &rows)?, rows));
+        }
+        let (suspects, summary, scores) = history.judge()?;
         let mut report = Findings { summary, suspects };
         if let Some(truth) = &rows.truth {
             report.compare(&rows.given, truth, scores)?;
@@ -268,10 +287,20 @@ impl Audit {
     fn load(&self, source: &str, screen: &Screen) -> Outcome<AuditRows> {
         // With probabilities or a run's history, features do not replace the rows.
         let features = if self.kind_has_probabilities() { FeatureSource::default() } else { self.features.clone() };
-        let (loaded, _) = load_described(source, &self.options(), &features, screen)?;
+        let (mut loaded, _) = load_described(source, &self.options(), &features, screen)?;
         if features.is_none() && self.probs.is_empty() {
-            say_backbone(&loaded, screen);
+            say_backbone(&mut loaded, screen);
         }
+        // Those about columns were printed by the reader.
+        let mut notes = loaded.found.notes;
+        if let Some(test) = loaded.test.as_ref().filter(|_| !loaded.found.test_set_aside) {
+            notes.push(format!(
+                "{} test rows came with the data and are not audited: to audit them, name their file or folder",
+                test.len()
+            ));
+        }
+        notes.iter().for_each(|note| screen.note(plain(note)));
+        notes.extend(loaded.found.column_notes);
         Ok(AuditRows {
             given: loaded.train.given().to_vec(),
             truth: loaded.train.truth().map(<[Label]>::to_vec),
@@ -279,7 +308,7 @@ impl Audit {
             data: Some((loaded.train, loaded.reading)),
             shown: loaded.shown,
             apply: Some(apply_labels::command_line(source, &self.reading)),
-            notes: loaded.found.column_notes,
+            notes,
             unlabelled: loaded.unlabelled,
             ..AuditRows::default()
         })
@@ -287,7 +316,11 @@ impl Audit {
 
     fn read_truth(&self, rows: &mut AuditRows) -> Outcome<()> {
         let Some(path) = &self.truth else { return Ok(()) };
-        let truth = in_classes(read_truth(path)?, path, &rows.classes)?;
+        let mut truth = in_classes(read_truth(path)?, path, &rows.classes)?;
+        // A file may have a truth for every row of the data, also for those without a label.
+        if let Some((data, _)) = rows.data.as_ref().filter(|(data, _)| truth.len() == data.stored_rows()) {
+            truth = (0..data.len()).map(|row| truth[data.stored(row)]).collect();
+        }
         if truth.len() != rows.given.len() {
             return Err(Failure::new(format!(
                 "{}: must have a true label for each of the {} rows, got {}",

@@ -292,7 +292,8 @@ impl ConsensusCommand {
     ) -> Outcome<(Consensus, String, Vec<crate::consensus::rounds::RoundSummary>)> {
         let Some((data, reading)) = &crowd.data else { return Err(Failure::new("no rows to train on")) };
         let method = self.train_method.as_ref();
-        let judges = Judging { names: &self.judges, folds: self.folds, method, training: &self.training }.who(data)?;
+        let judges = Judging { names: &self.judges, folds: self.folds, method, training: &self.training };
+        let judges = judges.who(data, reading)?;
         let names: Vec<String> = judges.names.iter().map(ToString::to_string).collect();
         screen.note(format!(
             "{} rows in {} classes; {} learn from the consensus, each judging rows it was not trained on ...",

@@ -84,9 +84,14 @@ impl Training {
         self.device.as_deref().unwrap_or("cpu")
     }
 
-    /// Whether an option was typed that only networks use. Every judge uses the seed.
+    /// Whether an option was typed that only networks use.
     pub fn is_for_networks(&self) -> bool {
-        self.typed().iter().any(|name| *name != "--seed")
+        !self.for_networks().is_empty()
+    }
+
+    /// The options that were typed and that only networks use. Every judge uses the seed.
+    pub fn for_networks(&self) -> Vec<&'static str> {
+        self.typed().into_iter().filter(|name| *name != "--seed").collect()
     }
 
     /// Replaces the plan's settings by those that were typed.

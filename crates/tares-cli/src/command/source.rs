@@ -13,8 +13,13 @@ const MOST_NOTES: usize = 10;
 /// # Errors
 /// The data cannot be read.
 pub fn load(source: &str, options: &LoadOptions, screen: &Screen) -> Outcome<Loaded> {
-    let loaded = read(source, options, screen)?;
+    let mut loaded = read(source, options, screen)?;
     say_notes(&loaded.found.column_notes, source, screen);
+    let skipped = loaded.found.skipped.len();
+    if skipped > 0 {
+        // The warning was printed; the files of a run and an audit say it, too.
+        loaded.found.column_notes.push(format!("{skipped} files could not be read and were left out"));
+    }
     Ok(loaded)
 }
 

@@ -5,6 +5,8 @@ use super::plan::Training;
 use crate::backbone::described::{load_described, say_backbone};
 use crate::backbone::options::FeatureSource;
 use crate::consensus::soft::with_consensus;
+use crate::judges::inputs::text_note;
+use crate::judges::name::JudgeName;
 use crate::learner::learnt::PANEL_FILE;
 use crate::learner::{ColumnLearner, Learner};
 use crate::record::RunRecord;
@@ -105,17 +107,27 @@ impl Train {
             loaded = learnt;
         }
         if spec.features.is_none() {
-            say_backbone(&loaded, screen);
+            say_backbone(&mut loaded, screen);
         }
         if let Some(learner) = self.default_learner(&spec, &loaded) {
             let what = if spec.features.is_none() { "a table is" } else { "features are" };
-            let models: Vec<&str> = ColumnLearner::Panel.judges(&loaded.train).into_iter().map(Judge::name).collect();
+            let judges = ColumnLearner::Panel.judges(&loaded.train, &loaded.reading);
+            let models: Vec<&str> = judges.into_iter().map(Judge::name).collect();
             screen.note(format!(
                 "{what} learnt by the network {learner} ({}), blended by their scores on rows they did not see; --network mlp trains \
                  a network",
                 models.join(", ")
             ));
+            JudgeName::left_out(&loaded.train, &loaded.reading).iter().for_each(|note| screen.note(note));
             spec.network = Some(learner);
+        } else if self.would_be_panel(&spec, &loaded) {
+            screen.note(format!(
+                "{} is for networks, so a network is trained; without it a panel of models learns the table",
+                self.training.for_networks().join(", ")
+            ));
+        }
+        if matches!(spec.network, Some(Learner::Columns(_))) {
+            loaded.found.column_notes.extend(text_note(&loaded.train).inspect(|note| screen.note(note)));
         }
         let out = self.out.unwrap_or_else(|| default_out(&spec));
         let found = &loaded.found;
@@ -163,9 +175,15 @@ impl Train {
     /// The default model of a table and of a backbone's features: a panel, unless the method cannot train it or an option was typed that
     /// only networks use.
     fn default_learner(&self, spec: &Spec, loaded: &Loaded) -> Option<Learner> {
-        let free = spec.network.is_none() && self.spec.is_none() && !self.resume && !self.training.is_for_networks();
+        let panel = self.would_be_panel(spec, loaded) && !self.training.is_for_networks();
+        panel.then_some(Learner::Columns(ColumnLearner::Panel))
+    }
+
+    /// Whether a panel is trained if no option of networks was typed.
+    fn would_be_panel(&self, spec: &Spec, loaded: &Loaded) -> bool {
+        let free = spec.network.is_none() && self.spec.is_none() && !self.resume;
         let table = matches!(loaded.train.shape(), Shape::Flat(_));
-        (free && table && ColumnLearner::Panel.takes(&spec.method)).then_some(Learner::Columns(ColumnLearner::Panel))
+        free && table && ColumnLearner::Panel.takes(&spec.method)
     }
 
     /// The settings that were typed, or those of the file that was named.
@@ -335,8 +353,15 @@ fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
             record.manifest.data.train_rows,
             100.0 * share
         ))?;
+        let told = record.manifest.rate.as_ref().and_then(|rate| rate.warning.as_deref());
+        for warning in result.warnings.iter().filter(|warning| Some(warning.as_str()) != told) {
+            screen.warning(warning);
+        }
+        if let Some(left_out) = report::quantity::left_out(record) {
+            screen.note(left_out);
+        }
         screen.note(match columns {
-            true => "(each label was judged by models that were not trained on it)",
+            true => "(each label was judged by models that were not trained on it, as `tares audit` does)",
             false => {
                 "(in-sample: judged by the network that was trained on these labels; `tares audit` judges each label by \
                  models that never saw it)"

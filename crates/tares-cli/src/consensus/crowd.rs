@@ -92,9 +92,9 @@ impl Crowd {
             // The answers are columns of the data itself, and no judge may see them.
             load.ignore.extend(table.annotators.iter().cloned());
         }
-        let (loaded, _) = load_described(data, &load, features, screen)?;
+        let (mut loaded, _) = load_described(data, &load, features, screen)?;
         if features.is_none() {
-            say_backbone(&loaded, screen);
+            say_backbone(&mut loaded, screen);
         }
         let rows = loaded.train.len();
         let id = |row: usize| loaded.train.id(row);

@@ -4,10 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 use tares::{Augment, Network};
 use tares_core::{Dataset, Error, Shape};
+use tares_data::Reading;
 use tares_judges::Judge;
 use tares_judges::panel::MOST_FOR_FOREST;
 
-/// The most numbers per row that trees judge unless they are asked to. Wider rows are mostly features that a network computed, which a linear
+/// The most columns that trees and forests judge unless they are asked to. Wider rows are mostly features that a network computed, which a linear
 /// model separates: on EfficientNet-Lite0's 1,280 features of 4,000 photos it took 6 s of processor time; trees had not finished after 3 minutes.
 const MOST_FOR_TREES: usize = 512;
 
@@ -23,22 +24,38 @@ pub enum JudgeName {
 impl JudgeName {
     /// The default judges: a linear model and trees for columns, a linear model and naive Bayes for texts, `network` for
     /// pictures.
-    pub fn portfolio(data: &Dataset, network: &Network) -> Vec<Self> {
+    pub fn portfolio(data: &Dataset, reading: &Reading, network: &Network) -> Vec<Self> {
         match data.shape() {
-            Shape::Flat(_) => Self::of_table(data).into_iter().map(Self::Columns).collect(),
+            Shape::Flat(_) => Self::of_table(data, reading).into_iter().map(Self::Columns).collect(),
             Shape::Image { .. } => vec![Self::Network(network.clone())],
         }
     }
 
-    /// The default judges of a table: a linear model, trees for columns unless there are too many, naive Bayes for texts.
-    pub fn of_table(data: &Dataset) -> Vec<Judge> {
+    /// The default judges of a table: a linear model, trees and a forest for columns unless there are too many, naive Bayes for texts.
+    pub fn of_table(data: &Dataset, reading: &Reading) -> Vec<Judge> {
+        let few = (1..=MOST_FOR_TREES).contains(&columns_to_split(data, reading));
         let useful = |judge: &Judge| match judge {
             Judge::Linear => true,
-            Judge::Trees => (1..=MOST_FOR_TREES).contains(&data.shape().size()),
+            Judge::Trees => few,
             Judge::Bayes => !data.texts().is_empty(),
-            Judge::Forest => (1..=MOST_FOR_TREES).contains(&data.shape().size()) && data.len() <= MOST_FOR_FOREST,
+            Judge::Forest => few && data.len() <= MOST_FOR_FOREST,
         };
         Judge::ALL.into_iter().filter(useful).collect()
+    }
+
+    /// A sentence if judges of columns are left out of the default ones because of the size of the data.
+    pub fn left_out(data: &Dataset, reading: &Reading) -> Option<String> {
+        let columns = columns_to_split(data, reading);
+        match data.shape() {
+            Shape::Flat(_) if columns > MOST_FOR_TREES => Some(format!(
+                "trees and forest do not judge {columns} columns (at most {MOST_FOR_TREES}, because they would take long)"
+            )),
+            Shape::Flat(_) if columns > 0 && data.len() > MOST_FOR_FOREST => Some(format!(
+                "a forest does not judge {} rows (at most {MOST_FOR_FOREST}; with more of them, boosted trees are ahead of it)",
+                data.len()
+            )),
+            _ => None,
+        }
     }
 
     /// Refuses a judge that can read nothing of these rows.
@@ -88,6 +105,14 @@ impl FromStr for JudgeName {
                 Err(Error::unknown("judge", text.trim(), &known))
             }
         }
+    }
+}
+
+/// The columns that trees read. One column of categories is many features of the data set, but one column of a tree.
+fn columns_to_split(data: &Dataset, reading: &Reading) -> usize {
+    match reading.table.as_ref().filter(|_| reading.features.is_none()) {
+        Some(rules) => rules.columns.iter().filter(|column| column.rule.width() > 0).count(),
+        None => data.shape().size(),
     }
 }
 

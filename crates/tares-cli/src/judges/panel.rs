@@ -13,10 +13,11 @@ use std::path::Path;
 use std::time::Instant;
 use tares::{CrossValidation, Method, Network, Plan};
 use tares_core::audit::Audited;
-use tares_core::{Dataset, Label};
-use tares_data::Reading;
+use tares_core::estimate::Detector;
+use tares_core::{Dataset, Error, Label};
+use tares_data::{Reading, RowShape};
 use tares_judges::fold::repeats_for;
-use tares_judges::panel::ask;
+use tares_judges::panel::{ask, cuts};
 use tares_judges::{Caller, Judge, JudgeAnswer, Judgement, Labelled, Matrix, Panel, PanelOptions};
 
 /// The default number of folds for judges of columns.
@@ -72,6 +73,13 @@ impl Judges {
     ) -> Outcome<Judgement> {
         check_names(&self.names)?;
         self.names.iter().try_for_each(|name| name.check(data))?;
+        // Nothing is written before everything that was typed has been checked.
+        if self.names.iter().any(|name| !name.is_network()) {
+            cuts(data.given(), &self.options())?;
+        }
+        if self.names.iter().any(JudgeName::is_network) && self.network_folds < 2 {
+            return Err(Error::value("number of folds", "at least 2", self.network_folds).into());
+        }
         interrupt::watch();
         create_directory(place)?;
         let matrix = OnceCell::new();
@@ -110,21 +118,6 @@ impl Judges {
     /// The options for judges of columns.
     pub fn options(&self) -> PanelOptions {
         PanelOptions { folds: self.folds, seed: self.plan.seed, ..PanelOptions::default() }
-    }
-
-    /// Limits rate and suspects of a table to what its surest rows confirm: tables have many hard rows, which look like wrong labels.
-    ///
-    /// # Errors
-    /// Probabilities that are not those of the audit.
-    pub fn refine(
-        &self,
-        audited: &mut Audited,
-        judgement: &Judgement,
-        data: &Dataset,
-        reading: &Reading,
-    ) -> Outcome<()> {
-        let table = is_table(data, reading) && !self.names.iter().any(JudgeName::is_network);
-        if table { Ok(audited.refine(&judgement.probs, data.given())?) } else { Ok(()) }
     }
 
     /// Labels for rows that have none, with their probability: predicted by judges of columns, which are fitted to all labelled rows
@@ -203,13 +196,28 @@ impl Judges {
     }
 }
 
-/// An array with more columns than this is taken for features that a network computed.
-const WIDEST_TABLE: usize = 100;
+/// Tells an audit what is known about `probs`, our own judges' answers: rows were held out; and the hard rows of a table look like wrong
+/// labels, so its rate and its suspects are limited to what the surest rows confirm (default detector only).
+///
+/// # Errors
+/// Probabilities that are not those of the audit.
+pub fn refine(
+    audited: &mut Audited,
+    probs: &[f64],
+    given: &[Label],
+    reading: &Reading,
+    detector: Detector,
+) -> Outcome<()> {
+    audited.out_of_fold = true;
+    if is_table(reading) && detector == Detector::Posterior {
+        audited.refine(probs, given)?;
+    }
+    Ok(())
+}
 
-/// Whether the columns are those of a table, not features of pictures or texts that a network computed. With such features classes
-/// hardly overlap, and people err on hard rows, which must stay suspects: limited to the surest rows, the rate of CIFAR-10N's worst
-/// labels (41 % wrong, EfficientNet-Lite0's features) would fall from 39 to 28 %, and F1 from .83 to .76.
-fn is_table(data: &Dataset, reading: &Reading) -> bool {
-    let narrow = || data.shape().size() <= WIDEST_TABLE;
-    reading.features.is_none() && (reading.table.is_some() || narrow())
+/// Whether rows are those of a table, not pictures or features that a network computed. With such features classes hardly overlap, and
+/// people err on hard rows, which must stay suspects: limited to the surest rows, the rate of CIFAR-10N's worst labels (41 % wrong,
+/// EfficientNet-Lite0's features) would fall from 39 to 28 %, and F1 from .83 to .76.
+pub fn is_table(reading: &Reading) -> bool {
+    reading.features.is_none() && matches!(reading.row, RowShape::Flat(_))
 }

@@ -4,15 +4,16 @@
 //! 2. NPCL leaves out the rows whose labels are surely wrong by these predictions, at most as many as the noise rate says. Trees
 //!    select by themselves instead: Algorithm 1 on all rows, in every round.
 //! 3. The final models are fitted to the rows that are left.
+//! 4. The suspects are those that `tares audit` lists for the same rows: by the predictions of the first step.
 //!
 //! Every step is a function of the data and the seed. The answers of finished judges are kept on disk, so an interrupted run
 //! ends with the same bits.
 
 use super::ColumnLearner;
-use super::learnt::{Learnt, PANEL_FILE};
+use super::learnt::{HeldOut, Learnt, PANEL_FILE};
 use crate::judges::inputs::{columns, new_columns};
 use crate::judges::name::JudgeName;
-use crate::judges::panel::{COLUMN_FOLDS, Judges, JudgesProgress};
+use crate::judges::panel::{COLUMN_FOLDS, Judges, JudgesProgress, refine};
 use crate::record::{EpochRecord, RateRecord};
 use crate::run::spec::Spec;
 use crate::ui::failure::{Failure, Outcome};
@@ -21,7 +22,7 @@ use std::path::Path;
 use std::time::Instant;
 use tares::Method;
 use tares::loss::{CurriculumLossConfig, SampleLoss};
-use tares_core::audit::audit;
+use tares_core::audit::{Suspect, audit};
 use tares_core::estimate::{Detector, ProbabilityMatrix};
 use tares_core::margin::margins;
 use tares_core::{Dataset, Label, Surrogate};
@@ -68,7 +69,7 @@ impl ColumnTraining<'_> {
         hear_epoch: &dyn Fn(&EpochRecord),
     ) -> Outcome<Learnt> {
         let judges = Judges {
-            names: self.learner.judges(self.train).into_iter().map(JudgeName::Columns).collect(),
+            names: self.learner.judges(self.train, self.reading).into_iter().map(JudgeName::Columns).collect(),
             folds: COLUMN_FOLDS,
             network_folds: COLUMN_FOLDS,
             method: Method::Standard,
@@ -76,6 +77,8 @@ impl ColumnTraining<'_> {
             device: self.spec.device.clone(),
         };
         let judgement = judges.ask(self.train, self.reading, folds, hear_judge)?;
+        let (given, classes) = (self.train.given(), self.train.classes());
+        let mut audited = audit(&ProbabilityMatrix::new(&judgement.probs, classes)?, given, Detector::default())?;
         let inputs = columns(self.train, self.reading)?;
         let test = self.test.map(|test| new_columns(test, self.reading)).transpose()?;
         let start = Instant::now();
@@ -95,7 +98,7 @@ impl ColumnTraining<'_> {
         let (panel, epochs, times_kept) = match self.learner {
             ColumnLearner::Trees => self.trees(&judgement, &inputs, test.as_ref(), &options, hear_epoch)?,
             ColumnLearner::Linear | ColumnLearner::Panel | ColumnLearner::Forest => {
-                let kept = self.kept(&judgement)?;
+                let kept = self.kept(&audited.suspects);
                 let panel = self.panel(&judgement, &inputs, &kept, options, caller)?;
                 let probs = test.as_ref().map(|test| panel.probs(test)).transpose()?;
                 let seen = Seen { loss: judgement.log_loss, accuracy: judgement.agreement };
@@ -105,13 +108,12 @@ impl ColumnTraining<'_> {
             }
         };
         let log_probs: Vec<f64> = judgement.probs.iter().map(|p| p.max(f64::MIN_POSITIVE).ln()).collect();
-        let (given, classes) = (self.train.given(), self.train.classes());
+        refine(&mut audited, &judgement.probs, given, self.reading, Detector::default())?;
         let own = log_probs.chunks_exact(classes).zip(given).map(|(row, &label)| -row[label as usize] as f32);
         let narrow = |probs: Vec<f64>| probs.into_iter().map(|p| p as f32).collect::<Vec<f32>>();
         Ok(Learnt {
             train: judgement.probs.iter().map(|&p| p as f32).collect(),
             soft_labels: None,
-            out_of_sample: true,
             test: test.as_ref().map(|test| panel.probs(test)).transpose()?.map(narrow),
             mean_margins: margins(&log_probs, given, classes)?,
             times_seen: vec![epochs.len() as u32; given.len()],
@@ -122,21 +124,20 @@ impl ColumnTraining<'_> {
             inputs: None,
             head: None,
             epochs,
+            held_out: Some(HeldOut { probs: judgement.probs, audited }),
         })
     }
 
     /// The rows that a panel is fitted to: for NPCL without those whose labels are surely wrong to its judges, at most as many
     /// as the noise rate says.
-    fn kept(&self, judgement: &Judgement) -> Outcome<Vec<bool>> {
+    fn kept(&self, suspects: &[Suspect]) -> Vec<bool> {
         let mut kept = vec![true; self.train.len()];
         if let (Method::Npcl(_), Some(rate)) = (self.method, self.rate) {
-            let matrix = ProbabilityMatrix::new(&judgement.probs, self.train.classes())?;
-            let suspects = audit(&matrix, self.train.given(), Detector::default())?.suspects;
             let count = (rate.value * self.train.len() as f64).round() as usize;
             let surely_wrong = suspects.iter().take(count).filter(|suspect| suspect.score <= 1.0 - SURE);
             surely_wrong.for_each(|suspect| kept[suspect.index] = false);
         }
-        Ok(kept)
+        kept
     }
 
     /// The judges fitted to the kept rows. If some are left out, settings and weights are chosen anew without them.
@@ -159,7 +160,7 @@ impl ColumnTraining<'_> {
         let inputs = inputs.select(&rows);
         let weights = sure.map(|sure| rows.iter().map(|&row| sure[row]).collect::<Vec<f64>>());
         let kept = Labelled { weights: weights.as_deref(), ..Labelled::new(&inputs, &labels, classes) };
-        let judges = self.learner.judges(self.train);
+        let judges = self.learner.judges(self.train, self.reading);
         Ok(fit(&kept, &PanelOptions { judges, ..options }, caller)?.0)
     }
 
@@ -228,7 +229,8 @@ impl ColumnTraining<'_> {
             label_recall: clean
                 .as_ref()
                 .and_then(|clean| part(right(clean), clean.iter().filter(|&&clean| clean).count())),
-            learning_rate: TreeOptions::default().rate,
+            // Models that are fitted in one go have no learning rate.
+            learning_rate: if self.learner == ColumnLearner::Trees { TreeOptions::default().rate } else { 0.0 },
             steps: 1,
             starved_steps: u64::from(count == 0),
             bound: None,

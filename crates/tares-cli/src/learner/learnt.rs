@@ -7,11 +7,33 @@ use tares::method::RogHead;
 use tares::network::AnyNetwork;
 use tares::{Fitted, InputTransform};
 use tares_core::Dataset;
+use tares_core::audit::Audited;
+use tares_data::npy;
 
 /// The file with the weights of a network.
 pub const NETWORK_FILE: &str = "model.safetensors";
 /// The file with a model of columns.
 pub const PANEL_FILE: &str = "panel.json";
+
+/// The file with what judges of columns answered about the training rows, each judging rows it was not trained on: N × K, 64-bit numbers.
+pub const HELD_OUT_FILE: &str = "out-of-fold.npy";
+
+/// What judges that were not trained on a row say about it.
+#[derive(Debug)]
+pub struct HeldOut {
+    /// Their blended probabilities, `[N][K]`.
+    pub probs: Vec<f64>,
+    /// The audit of the labels by them.
+    pub audited: Audited,
+}
+
+impl HeldOut {
+    /// The probabilities as an NPY file.
+    pub fn to_npy(&self, classes: usize) -> Vec<u8> {
+        let bytes: Vec<u8> = self.probs.iter().flat_map(|p| p.to_le_bytes()).collect();
+        npy::encode("'<f8'", &[self.probs.len() / classes, classes], &bytes)
+    }
+}
 
 /// A trained model and its history.
 #[derive(Debug)]
@@ -22,8 +44,8 @@ pub struct Learnt {
     pub train: Vec<f32>,
     /// What the method itself believes about the true class of every training row, `[N][K]`; `None` for methods that don't say.
     pub soft_labels: Option<Vec<f32>>,
-    /// Whether those of the training rows are by judges that were not trained on them.
-    pub out_of_sample: bool,
+    /// What judges of columns said about rows that they were not trained on; `None` for networks.
+    pub held_out: Option<HeldOut>,
     /// Probabilities of the test rows.
     pub test: Option<Vec<f32>>,
     /// Per training row: the mean margin of its label.
@@ -55,7 +77,7 @@ impl Learnt {
             epochs: fitted.epochs.iter().map(epoch_record).collect(),
             train: fitted.probabilities(train)?,
             soft_labels: history.soft_labels().map(<[f32]>::to_vec),
-            out_of_sample: false,
+            held_out: None,
             test: test.map(|test| fitted.probabilities(test)).transpose()?,
             mean_margins: history.mean_margins(),
             times_seen: history.times_seen().to_vec(),

@@ -12,6 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 use tares::{Method, Network};
 use tares_core::{Dataset, Error, Result, Shape};
+use tares_data::Reading;
 use tares_judges::Judge;
 
 /// A network or a model of columns, as files and command lines write it.
@@ -47,11 +48,11 @@ impl ColumnLearner {
     }
 
     /// The judges of columns that it consists of, for this data.
-    pub fn judges(self, data: &Dataset) -> Vec<Judge> {
+    pub fn judges(self, data: &Dataset, reading: &Reading) -> Vec<Judge> {
         match self {
             Self::Linear => vec![Judge::Linear],
             Self::Trees => vec![Judge::Trees],
-            Self::Panel => JudgeName::of_table(data),
+            Self::Panel => JudgeName::of_table(data, reading),
             Self::Forest => vec![Judge::Forest],
         }
     }

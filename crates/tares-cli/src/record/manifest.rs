@@ -136,6 +136,9 @@ pub struct ResultRecord {
     pub confusion: Vec<Vec<u64>>,
     /// Number of training rows whose label looks wrong.
     pub suspects: usize,
+    /// Reasons not to trust the suspects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Duration of training.
     pub seconds: f64,
 }

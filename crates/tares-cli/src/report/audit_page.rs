@@ -74,6 +74,7 @@ pub fn audit_page(summary: &AuditSummary, cards: &[Card], apply: Option<&str>, k
                 weight => percent(judge.weight), setting => &judge.setting,
             }).collect::<Vec<Value>>(),
             warnings => &summary.warnings,
+            labels_missing => summary.labels_missing,
             data_notes => &summary.data_notes,
             apply => apply,
             map => drawn,

@@ -4,7 +4,7 @@
 use super::curves::Curves;
 use super::gallery;
 use super::heat_map::HeatMap;
-use super::quantity::{QUANTITIES, curves, starvation};
+use super::quantity::{QUANTITIES, curves, left_out, starvation};
 use super::summary::{Summary, accuracy_table, precision_table};
 use super::table::{Cell, ReportTable};
 use crate::record::{RateRecord, RunRecord, TrueAccuracyRecord, in_order};
@@ -270,6 +270,11 @@ fn facts(runs: &[RunRecord]) -> Vec<(String, String)> {
         |name: &str, of: &dyn Fn(&RunRecord) -> String| (name.to_owned(), in_order(runs.iter().map(of)).join(", "));
     let notes = in_order(runs.iter().flat_map(|run| run.manifest.data.notes.iter().cloned()));
     let columns = (!notes.is_empty()).then(|| ("columns".to_owned(), notes.join("; ")));
+    let left_out = in_order(runs.iter().filter_map(left_out));
+    let left_out = (!left_out.is_empty()).then(|| ("rows left out".to_owned(), left_out.join("; ")));
+    let results = runs.iter().filter_map(|run| run.manifest.result.as_ref());
+    let cautions = in_order(results.flat_map(|result| result.warnings.iter().cloned()));
+    let cautions = (!cautions.is_empty()).then(|| ("cautions about the suspects".to_owned(), cautions.join("; ")));
     let facts = vec![
         all("data", &|run| format!("{} (hash {})", run.manifest.data.source, run.manifest.data.hash)),
         all("network", &|run| format!("{} ({} parameters)", run.manifest.network, run.manifest.parameters)),
@@ -293,7 +298,7 @@ fn facts(runs: &[RunRecord]) -> Vec<(String, String)> {
         all("tares", &|run| run.manifest.version.clone()),
         all("begun", &|run| run.manifest.started.clone()),
     ];
-    facts.into_iter().chain(columns).collect()
+    facts.into_iter().chain(columns).chain(left_out).chain(cautions).collect()
 }
 
 fn counted(n: usize, what: &str) -> String {

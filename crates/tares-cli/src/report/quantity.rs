@@ -78,6 +78,19 @@ pub fn starvation(runs: &[RunRecord]) -> Vec<String> {
     in_order(names).into_iter().filter_map(sentence).collect()
 }
 
+/// A sentence if the final model of columns was fitted without the rows whose labels are surely wrong to its judges. (Networks and trees
+/// select anew in every epoch and round, and are drawn.)
+pub fn left_out(run: &RunRecord) -> Option<String> {
+    let fitted_once = ["panel", "linear", "forest"].contains(&run.manifest.network.as_str());
+    let (kept, rows) = (run.epochs.last().filter(|_| fitted_once)?.kept, run.manifest.data.train_rows as u64);
+    (kept < rows).then(|| {
+        format!(
+            "the final model learnt from {kept} of {rows} rows: the labels of the other {} are surely wrong to its judges",
+            rows - kept
+        )
+    })
+}
+
 /// For each noise, its name and a picture with a curve per method.
 pub fn curves(runs: &[RunRecord], quantity: &Quantity) -> Vec<(String, Curves)> {
     let noises = in_order(runs.iter().map(noise_name));

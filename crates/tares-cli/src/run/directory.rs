@@ -7,7 +7,7 @@ pub use lock::{LockOwner, WatchedLock};
 use crate::files::{create_directory, remove, write_whole};
 use crate::json::to_json;
 use crate::judges::folds::{FOLDS, has_folds, remove_folds};
-use crate::learner::learnt::{NETWORK_FILE, PANEL_FILE};
+use crate::learner::learnt::{HELD_OUT_FILE, NETWORK_FILE, PANEL_FILE};
 use crate::record::{EpochRecord, Manifest};
 use crate::ui::failure::{Failure, Outcome};
 use lock::{LockAttempt, RunLock};
@@ -134,7 +134,12 @@ impl RunDirectory {
     /// A file cannot be removed.
     pub fn clear(&self) -> Outcome<()> {
         let first = ["manifest.json", "checkpoint.bin", "epochs.jsonl", "report.html"];
-        first.iter().chain(&LEFT_BEHIND).chain(&MODELS).chain(&["spec.toml"]).try_for_each(|name| self.remove(name))?;
+        first
+            .iter()
+            .chain(&LEFT_BEHIND)
+            .chain(&MODELS)
+            .chain(&[HELD_OUT_FILE, "spec.toml"])
+            .try_for_each(|name| self.remove(name))?;
         remove_folds(&self.file(FOLDS))
     }
 
@@ -221,7 +226,9 @@ mod tests {
     fn nothing_of_an_earlier_run_is_left() {
         let place = tempfile::tempdir().unwrap();
         let run = RunDirectory::lock(place.path()).unwrap();
-        for name in LEFT_BEHIND.iter().chain(&["manifest.json", "report.html", "checkpoint.bin", "spec.toml"]) {
+        for name in
+            LEFT_BEHIND.iter().chain(&["manifest.json", "report.html", "checkpoint.bin", HELD_OUT_FILE, "spec.toml"])
+        {
             fs::write(run.file(name), "old").unwrap();
         }
         fs::create_dir(run.file(FOLDS)).unwrap();

@@ -6,7 +6,7 @@
 
 use super::spec::Spec;
 use crate::judges::name::JudgeName;
-use crate::judges::panel::{COLUMN_FOLDS, Judges, JudgesProgress};
+use crate::judges::panel::{COLUMN_FOLDS, Judges, JudgesProgress, refine};
 use crate::record::RateRecord;
 use crate::ui::failure::Outcome;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::str::FromStr;
 use tares::{Method, Network, Plan};
 use tares_core::audit::audit;
-use tares_core::estimate::{Caution, Detector, ProbabilityMatrix};
+use tares_core::estimate::{Detector, ProbabilityMatrix};
 use tares_core::{Dataset, Error};
 use tares_data::Reading;
 
@@ -155,7 +155,11 @@ fn estimated(
 ) -> Outcome<RateRecord> {
     let plan = Plan { epochs: epochs(train.len(), spec.plan.batch), ..spec.plan.clone() };
     let judges = Judges {
-        names: JudgeName::portfolio(train, &network.cloned().unwrap_or_else(|| Network::suggest(train.shape()))),
+        names: JudgeName::portfolio(
+            train,
+            reading,
+            &network.cloned().unwrap_or_else(|| Network::suggest(train.shape())),
+        ),
         folds: COLUMN_FOLDS,
         network_folds: FOLDS,
         method: Method::Standard,
@@ -165,15 +169,24 @@ fn estimated(
     let judgement = judges.ask(train, reading, folds, hear)?;
     let matrix = ProbabilityMatrix::new(&judgement.probs, train.classes())?;
     let mut found = audit(&matrix, train.given(), Detector::default())?;
-    judges.refine(&mut found, &judgement, train, reading)?;
-    let cautions = Caution::about(&found.overview, &found.estimate);
-    let doubt = cautions.iter().find(|caution| caution.is_about_the_judge());
+    refine(&mut found, &judgement.probs, train.given(), reading, Detector::default())?;
+    let cautions = found.cautions();
+    let doubt = cautions.iter().find(|caution| caution.is_about_the_rate());
     Ok(RateRecord {
         value: found.estimate.rate.clamp(0.0, 0.95),
         source: format!("estimated by {}", judges.origin()),
         interval: Some(found.estimate.interval),
         warning: doubt.map(|caution| caution.sentence(|class| train.class_names()[class].clone())),
     })
+}
+
+/// How many epochs of all `rows` the network judges of a run train before it, each on the other folds; 0 where no rate is estimated.
+pub fn judging_epochs(spec: &Spec, rows: usize) -> f64 {
+    let estimates = spec.noise_rate == NoiseRate::Auto
+        && spec.method.takes_rate()
+        && spec.method.needs_rate()
+        && spec.method.rate().is_none();
+    if estimates { (epochs(rows, spec.plan.batch) * (FOLDS - 1)) as f64 } else { 0.0 }
 }
 
 fn epochs(rows: usize, batch: usize) -> usize {

@@ -1,7 +1,7 @@
 //! What training recorded about every row, and the rows whose label it makes suspicious.
 //!
 //! The suspects of a network are in-sample: it was trained on the labels it judges, so it repeats some of the wrong ones, and the
-//! reason in every line says "in-sample". Those of a model of columns are out-of-sample, like those of `tares audit`.
+//! reason in every line says "in-sample". Those of a model of columns are out-of-sample: the list of `tares audit` for the same rows.
 
 use crate::learner::learnt::Learnt;
 use crate::record::Card;
@@ -32,7 +32,8 @@ pub struct Samples {
     truth: Option<Vec<Label>>,
     /// Whether answers and probabilities are what the method believes, rather than what its network answers.
     believed: bool,
-    out_of_sample: bool,
+    /// The suspects of an audit of these rows, if judges that were not trained on them were asked.
+    audited: Option<Vec<Suspect>>,
 }
 
 impl Samples {
@@ -57,13 +58,16 @@ impl Samples {
             ids: (0..train.len()).map(|index| train.id(index)).collect(),
             truth: train.truth().map(<[Label]>::to_vec),
             believed: learnt.soft_labels.is_some(),
-            out_of_sample: learnt.out_of_sample,
+            audited: learnt.held_out.as_ref().map(|held_out| held_out.audited.suspects.clone()),
         }
     }
 
-    /// The rows whose given label is not what is predicted. Those whose given label has the lowest probability come
-    /// first; equal ones are ordered by their mean margin over all epochs.
+    /// The suspects of the audit. Without one, the rows whose given label is not what is predicted: those whose given label has the
+    /// lowest probability come first; equal ones are ordered by their mean margin over all epochs.
     pub fn suspects(&self) -> Vec<Suspect> {
+        if let Some(suspects) = &self.audited {
+            return suspects.clone();
+        }
         let mut rows: Vec<usize> =
             (0..self.given.len()).filter(|&row| self.given[row] != self.predicted[row]).collect();
         rows.sort_by(|&a, &b| {
@@ -77,17 +81,11 @@ impl Samples {
             given: self.given[row],
             suggested: self.predicted[row],
             score: f64::from(self.given_probability[row]),
-            evidence: match self.out_of_sample {
-                true => Evidence::Probabilities {
-                    given: f64::from(self.given_probability[row]),
-                    suggested: f64::from(self.predicted_probability[row]),
-                },
-                false => Evidence::Training {
-                    confidence: Some(f64::from(self.predicted_probability[row])),
-                    mean_margin: self.mean_margin[row],
-                    kept: self.times_kept[row],
-                    seen: self.times_seen[row],
-                },
+            evidence: Evidence::Training {
+                confidence: Some(f64::from(self.predicted_probability[row])),
+                mean_margin: self.mean_margin[row],
+                kept: self.times_kept[row],
+                seen: self.times_seen[row],
             },
         };
         rows.into_iter().map(suspect).collect()

@@ -5,12 +5,13 @@ use super::label_noise::LabelNoise;
 use super::model::Model;
 use super::spec::Spec;
 use super::{noise_rate, noisy_test, samples, spec_file};
+use crate::audit::files::sentences;
 use crate::backbone::described::BackboneRecord;
 use crate::json::to_json;
 use crate::judges::folds::{FOLDS, remove_folds};
 use crate::judges::panel::JudgesProgress;
 use crate::learner::columns::ColumnTraining;
-use crate::learner::learnt::Learnt;
+use crate::learner::learnt::{HELD_OUT_FILE, Learnt};
 use crate::learner::{ColumnLearner, Learner};
 use crate::record::suspects::{RowNames, write_suspects};
 use crate::record::{DataRecord, EpochRecord, FORMAT, Machine, Manifest, RateRecord, ResultRecord, RunRecord, State};
@@ -206,6 +207,7 @@ impl Training<'_> {
         directory.write_epochs(&learnt.epochs)?;
         let (file, bytes) = &learnt.weights;
         directory.write(file, bytes)?;
+        learnt.held_out.iter().try_for_each(|said| directory.write(HELD_OUT_FILE, &said.to_npy(train.classes())))?;
         directory.write("model.json", &to_json(&Model::of(learner, method, learnt, loaded, backbone))?)?;
         let seen = samples::Samples::of(train, learnt);
         seen.write_parquet(&directory.file("samples.parquet"))?;
@@ -233,10 +235,11 @@ impl Training<'_> {
             test_accuracy_last10: head.or(last),
             test_accuracy_best: head.or_else(|| network.iter().copied().flatten().reduce(f64::max)),
             network_accuracy_last10: head.and(last),
-            true_accuracy: learnt.test.as_deref().and_then(|said| noisy_test::accuracy(spec, loaded, said)),
+            true_accuracy: noisy_test::accuracy(spec, loaded, learnt, manifest.rate.as_ref()),
             label_precision_last10: mean_of_last(&precisions),
             confusion: predicted.map_or_else(Vec::new, |(test, answers)| confusion(test, &answers)),
             suspects: suspects.len(),
+            warnings: learnt.held_out.as_ref().map_or(Vec::new(), |found| sentences(&found.audited.cautions(), names)),
             seconds: learnt.epochs.iter().map(|epoch| epoch.seconds).sum(),
         });
         manifest.state = State::Finished;

@@ -58,6 +58,9 @@ pub struct Audited {
     pub missing: usize,
     /// Suspects that [`refine`](Self::refine) took off the list.
     pub merely_hard: usize,
+    /// Whether it is certain that the probabilities are out-of-sample, because the caller trained the models on folds itself. Full
+    /// agreement then means that the labels are easy to predict.
+    pub out_of_fold: bool,
     model: Posterior,
 }
 
@@ -133,13 +136,14 @@ fn audit_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], options: &A
     };
     suspects.par_sort_unstable_by(|a, b| a.score.total_cmp(&b.score).then(a.index.cmp(&b.index)));
     let AuditTotals { overview, estimate, per_class, missing } = totals;
-    Ok(Audited { overview, estimate, suspects, per_class, missing, merely_hard: 0, model })
+    Ok(Audited { overview, estimate, suspects, per_class, missing, merely_hard: 0, out_of_fold: false, model })
 }
 
 impl Audited {
     /// What should be known before rate and suspects are trusted.
     pub fn cautions(&self) -> Vec<Caution> {
         let mut found = cautions(&self.overview, &self.estimate, &self.per_class);
+        found.retain(|caution| !(self.out_of_fold && matches!(caution, Caution::InSample { .. })));
         if self.merely_hard > 0 {
             found.push(Caution::MerelyHard { left_out: self.merely_hard, rate: self.estimate.rate });
         }

@@ -350,3 +350,13 @@ fn rows_without_label_or_probability_are_left_out_and_counted() {
         audit_with(&table, &case.given, &argmax).unwrap_err().to_string().contains("refused with another detector")
     );
 }
+
+#[test]
+fn full_agreement_is_suspicious_unless_rows_were_held_out() {
+    let probs: Vec<f64> = (0..400).flat_map(|row| if row % 2 == 0 { [0.999, 0.001] } else { [0.001, 0.999] }).collect();
+    let given: Vec<Label> = (0..400).map(|row| row % 2).collect();
+    let mut found = audit(&ProbabilityMatrix::new(&probs, 2).unwrap(), &given, Detector::Posterior).unwrap();
+    assert!(matches!(found.cautions()[..], [Caution::InSample { .. }]), "{:?}", found.cautions());
+    found.out_of_fold = true;
+    assert_eq!(found.cautions(), []);
+}

@@ -57,6 +57,32 @@ pub fn true_accuracy<P: Probabilities>(probs: &P, given: &[Label]) -> Result<Tru
     of_any(P::Number::erase(probs), given)
 }
 
+/// The accuracy on true labels behind an agreement with `rows` labels of which a known part is wrong: for tables, where the rate of
+/// [`surest`](super::surest) is nearer to the truth than that of a model of all rows. Returns the accuracy and its interval. The noise is
+/// taken to be symmetric and independent of the classifier's mistakes, as in the formula above.
+///
+/// ```
+/// use tares_core::estimate::accuracy_behind;
+/// // A classifier agrees with 67 % of 1,000 labels of two classes, and a tenth of the labels is wrong.
+/// let (accuracy, (low, high)) = accuracy_behind(0.67, 1000, 2, 0.1, (0.08, 0.13));
+/// assert!((accuracy - 0.7125).abs() < 1e-9 && low < 0.68 && high > 0.73 && high < 0.8);
+/// ```
+pub fn accuracy_behind(
+    agreement: f64,
+    rows: usize,
+    classes: usize,
+    rate: f64,
+    interval: (f64, f64),
+) -> (f64, (f64, f64)) {
+    let (least, most) = counting_interval(agreement, rows);
+    let accuracy = behind_symmetric_noise(agreement, rate, classes);
+    let low = behind_symmetric_noise(least, interval.0, classes).min(accuracy);
+    // Labels that are wrong as often as chance could hide any accuracy.
+    let hidden = interval.1 * classes as f64 >= classes as f64 - 1.0;
+    let high = if hidden { 1.0 } else { behind_symmetric_noise(most, interval.1, classes).max(accuracy) };
+    (accuracy, (low, high))
+}
+
 fn of_any(probs: AnyWidth<'_>, given: &[Label]) -> Result<TrueAccuracy> {
     match probs {
         AnyWidth::Narrow(probs) => of_rows(probs, given),
@@ -149,6 +175,16 @@ mod tests {
         let probs = [0.9f32, 0.1].repeat(1000);
         let found = true_accuracy(&ProbabilityMatrix::new(&probs, 2).unwrap(), &given).unwrap();
         assert!(found.cautions.iter().any(Caution::is_about_the_judge), "{found:?}");
+    }
+
+    #[test]
+    fn the_interval_behind_an_agreement_holds_both_ends_of_the_rate() {
+        let (accuracy, (low, high)) = accuracy_behind(0.8, 400, 3, 0.2, (0.1, 0.3));
+        assert!((accuracy - 1.0).abs() < 1e-9 && low < 0.87 && high == 1.0, "{accuracy} {low} {high}");
+        // A known rate leaves the error of counting.
+        let (accuracy, (low, high)) = accuracy_behind(0.7, 400, 3, 0.2, (0.2, 0.2));
+        assert!(low < accuracy - 0.04 && high > accuracy + 0.04, "{accuracy} {low} {high}");
+        assert_eq!(accuracy_behind(0.7, 400, 3, 0.0, (0.0, 0.0)).0, 0.7);
     }
 
     #[test]

@@ -106,6 +106,11 @@ impl Caution {
         matches!(self, Self::InSample { .. } | Self::WeakJudge { .. } | Self::AboveDisagreement { .. })
     }
 
+    /// Whether the rate cannot be relied on: also where it cannot be told from the judge's own mistakes.
+    pub fn is_about_the_rate(&self) -> bool {
+        self.is_about_the_judge() || matches!(self, Self::Undecided { .. })
+    }
+
     /// One sentence; `name` is what a class is called.
     pub fn sentence(&self, name: impl Fn(usize) -> String) -> String {
         match self {

@@ -22,7 +22,7 @@ pub(crate) mod row;
 mod row_ids;
 pub mod surest;
 
-pub use accuracy::{TrueAccuracy, true_accuracy};
+pub use accuracy::{TrueAccuracy, accuracy_behind, true_accuracy};
 pub use caution::Caution;
 pub use check::Overview;
 pub use confident::ConfidentJoint;

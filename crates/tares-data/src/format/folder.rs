@@ -16,6 +16,7 @@ const TEST: [&str; 5] = ["test", "testing", "val", "valid", "validation"];
 
 /// Picture files and their labels.
 pub(crate) struct LabelledFiles<'a> {
+    /// [`NO_LABEL`](tares_core::estimate::NO_LABEL) where a list of pictures has none for this one.
     pub train: Vec<(&'a TreeFile, Label)>,
     pub test: Vec<(&'a TreeFile, Label)>,
     pub class_names: Vec<String>,

@@ -10,6 +10,7 @@ use crate::io::{Input, TreeFile};
 use crate::table::rows::{TablePart, from_csv};
 use std::path::{Path, PathBuf};
 use tares_core::Label;
+use tares_core::estimate::NO_LABEL;
 
 /// So many rows say what a column holds.
 const LOOKED_AT: usize = 20;
@@ -107,7 +108,7 @@ impl ListedPictures {
         missing.map(|(row, file)| (file.path.clone().into(), format!("{}there is no such file", line(row)))).collect()
     }
 
-    /// The files that are there, with their labels. `training`: rows without a label are left out, and classes are checked.
+    /// The files that are there, with their labels, [`NO_LABEL`] where there is none. `training`: classes are checked.
     pub fn labelled(&self, training: bool) -> Result<(LabelledFiles<'_>, Vec<String>)> {
         let path = &self.part.table.path;
         let Some(column) = &self.part.label else {
@@ -116,20 +117,14 @@ impl ListedPictures {
         let column_notes = if training { column.check(path)? } else { Vec::new() };
         let class_names = column.classes();
         let labels = column.labels_if_any(path, &class_names, &|row| self.part.table.place(row))?;
-        let without = labels.iter().filter(|label| label.is_none()).count();
-        if !training && without == labels.len() {
+        if !training && labels.iter().all(Option::is_none) {
             return Ok((LabelledFiles::unlabelled(self.files.iter().filter(|file| file.is_there())), Vec::new()));
         }
-        if !training && without > 0 {
-            let row = labels.iter().position(Option::is_none).unwrap_or(0);
-            return Err(DataError::format(path, self.part.table.place(row), "has no label, but others have one"));
-        }
         let rows = self.files.iter().zip(labels).filter(|(file, _)| file.is_there());
-        let train: Vec<(&TreeFile, Label)> = rows.filter_map(|(file, label)| Some((file, label?))).collect();
-        let mut notes = vec![format!("paths are relative to {}", path.parent().unwrap_or(Path::new(".")).display())];
-        if without > 0 {
-            notes.push(format!("{without} pictures without a label were left out"));
-        }
+        let train: Vec<(&TreeFile, Label)> = rows.map(|(file, label)| (file, label.unwrap_or(NO_LABEL))).collect();
+        // A list in the working folder has an empty parent.
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let notes = vec![format!("paths are relative to {}", folder.display())];
         Ok((LabelledFiles { train, test: Vec::new(), class_names, labelled: true, notes }, column_notes))
     }
 

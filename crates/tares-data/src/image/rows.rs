@@ -16,6 +16,7 @@ use crate::reading::Reading;
 use crate::source::{Builtin, Found, Origin, recognise};
 use crate::table::labels::LabelColumn;
 use std::path::{Path, PathBuf};
+use tares_core::estimate::NO_LABEL;
 use tares_core::{Dataset, Label, Shape};
 
 /// The shape of pictures that are not shown.
@@ -81,13 +82,28 @@ pub(crate) fn load(
         parts.features.iter_mut().for_each(|(_, test)| test.clear());
         (parts.class_names, parts.labelled) = (Some(classes.clone()), true);
     }
+    let (labelled, unlabelled) = by_label(&mut parts.train.labels);
+    let tested = parts.test.as_mut().map(|test| by_label(&mut test.labels).0);
     let names = fixed.filter(|_| options.classes.is_none()).or(parts.class_names).unwrap_or_else(|| {
         let both: Vec<&Pictures> = [Some(&parts.train), parts.test.as_ref()].into_iter().flatten().collect();
         numbered(&both)
     });
     let path = parts.train.path.clone();
-    let data = parts.train.into_dataset(&names)?;
-    let test = parts.test.map(|test| test.into_dataset(&names)).transpose()?;
+    let some = |data: Dataset, rows: &[usize]| match rows.len() == data.len() {
+        true => Ok(data),
+        false => data.subset(rows).map_err(|source| DataError::content(&path, source)),
+    };
+    let all = parts.train.into_dataset(&names)?;
+    if !unlabelled.is_empty() {
+        let note = "have no label: they take no part in training, testing or audit";
+        parts.column_notes.push(format!("{} pictures {note}", unlabelled.len()));
+    }
+    let rest = if unlabelled.is_empty() { None } else { Some(some(all.clone(), &unlabelled)?) };
+    let data = some(all, &labelled)?;
+    let test = match (parts.test, tested) {
+        (Some(test), Some(rows)) => Some(some(test.into_dataset(&names)?, &rows)?),
+        _ => None,
+    };
     let mut notes = parts.notes;
     let comes_with_test = test.is_some();
     let (train, test) = split(data, test, options, &path, &mut notes)?;
@@ -105,7 +121,7 @@ pub(crate) fn load(
         table: None,
         features: None,
     };
-    let loaded = Loaded { train, test, unlabelled: None, found, reading, shown: None, origin };
+    let loaded = Loaded { train, test, unlabelled: rest, found, reading, shown: None, origin };
     match (parts.features, &options.describer) {
         (Some((mut all, test)), Some(describer)) => {
             all.extend(test);
@@ -135,16 +151,24 @@ pub(crate) fn load_with(
     if parts.labelled {
         align_classes(&mut parts, Some(names))?;
     } else {
-        parts.train.labels.fill(0);
+        parts.train.labels.fill(NO_LABEL);
     }
+    let labels = parts.train.labels.iter().map(|&label| (label != NO_LABEL).then_some(label)).collect();
+    by_label(&mut parts.train.labels);
     let path = parts.train.path.clone();
     let mut data = parts.train.into_dataset(names)?;
     if let (Some((features, _)), Some(describer)) = (parts.features, &options.describer) {
         let shape = Shape::Flat(describer.0.width());
         data = data.with_features(features, shape).map_err(|source| DataError::content(path, source))?;
     }
-    let labels = data.given().iter().map(|&label| parts.labelled.then_some(label)).collect();
     Ok(NewRows { data, labels, notes: Vec::new(), skipped: parts.skipped })
+}
+
+/// The rows with a label and those without one, whose labels become 0.
+fn by_label(labels: &mut [Label]) -> (Vec<usize>, Vec<usize>) {
+    let parts = (0..labels.len()).partition(|&row| labels[row] != NO_LABEL);
+    labels.iter_mut().filter(|label| **label == NO_LABEL).for_each(|label| *label = 0);
+    parts
 }
 
 /// Keeps the given test part, or takes one out of the rows.
@@ -367,7 +391,7 @@ fn align_classes(parts: &mut PictureParts, known: Option<&Vec<String>>) -> Resul
     }
     let number = |name: &String| known.iter().position(|class| class == name).map(|class| class as u32);
     let map: Vec<Option<u32>> = own.iter().map(number).collect();
-    for label in &mut parts.train.labels {
+    for label in parts.train.labels.iter_mut().filter(|label| **label != NO_LABEL) {
         *label = map.get(*label as usize).copied().flatten().ok_or_else(|| {
             let name = own.get(*label as usize).cloned().unwrap_or_else(|| label.to_string());
             let problem = format!("class \"{name}\" is not one of the {} classes of the training data", known.len());

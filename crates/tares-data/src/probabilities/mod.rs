@@ -66,9 +66,9 @@ impl FileKind {
     }
 }
 
-fn read_csv(path: &Path, header: Option<bool>) -> Result<csv::Csv> {
+fn read_csv(path: &Path, header: Option<bool>, label: Option<String>) -> Result<csv::Csv> {
     let owned = path.to_owned();
-    csv::read(&|| Input::open(&owned), &CsvOptions { header, ..CsvOptions::default() })
+    csv::read(&|| Input::open(&owned), &CsvOptions { header, label, ..CsvOptions::default() })
 }
 
 /// A number as people write it; nothing where there is none.

@@ -64,7 +64,7 @@ fn read_column(path: &Path, column: Option<&str>, usual: &[&str]) -> Result<Labe
             let leaf = label_leaf(&file, column, usual)?;
             return parquet_labels(&file, &leaf, MissingRows::Refuse);
         }
-        FileKind::Text => read_csv(path, None)?.table,
+        FileKind::Text => read_csv(path, None, None)?.table,
     };
     let names: Vec<String> = table.columns.iter().map(|column| column.name.clone()).collect();
     let chosen = match column {
@@ -72,8 +72,15 @@ fn read_column(path: &Path, column: Option<&str>, usual: &[&str]) -> Result<Labe
         None if names.len() == 1 => Some(0),
         None => usual.iter().find_map(|usual| names.iter().position(|name| name.trim().eq_ignore_ascii_case(usual))),
     };
-    let chosen = &table.columns[chosen.ok_or_else(|| no_column(path, "label column", &names))?];
-    match &chosen.values {
+    let chosen = chosen.ok_or_else(|| no_column(path, "label column", &names))?;
+    // Among numbers, a word such as `U` was taken for a missing number. In a column of labels it is a class.
+    let again = match (FileKind::of(path)?, &table.columns[chosen].values) {
+        (FileKind::Text, Values::Numbers(cells)) if cells.iter().any(|cell| cell.is_nan()) => {
+            Some(read_csv(path, None, Some(format!("#{}", chosen + 1)))?.table)
+        }
+        _ => None,
+    };
+    match &again.as_ref().unwrap_or(&table).columns[chosen].values {
         Values::Numbers(cells) => {
             let whole = |cell: &f64| cell.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(cell);
             match cells.iter().all(whole) {
@@ -126,7 +133,7 @@ pub(super) fn parquet_labels(file: &ParquetFile, leaf: &Leaf, missing: MissingRo
 fn group_labels(file: &ParquetFile, group: usize, leaf: &Leaf, missing: MissingRows) -> Result<LabelList> {
     let no_label = |row: usize| {
         let place = Place::Row((file.first_row(group) + row) as u64);
-        DataError::format(file.path(), place, "has no label: label it, remove it, or leave out such rows")
+        DataError::format(file.path(), place, "has no label: label it, or remove the row")
     };
     if leaf.is_whole() {
         if let Some(labels) = file.whole_labels(group, leaf)? {

@@ -60,7 +60,7 @@ impl ProbabilitySource {
                 (Opened::Parquet(groups), rows, width, names)
             }
             FileKind::Text => {
-                let csv = read_csv(path, None)?;
+                let csv = read_csv(path, None, None)?;
                 let (rows, width, names) = (csv.table.rows, csv.table.columns.len(), names_of(&csv.table));
                 (Opened::Csv(csv.table), rows, width, csv.header.then_some(names))
             }
@@ -159,7 +159,7 @@ impl ProbabilitySource {
             && self.rows == rows + 1
             && is_header(table, classes)
         {
-            let csv = read_csv(&self.path, Some(true))?;
+            let csv = read_csv(&self.path, Some(true), None)?;
             (self.rows, self.names) = (csv.table.rows, Some(names_of(&csv.table)));
             self.content = Opened::Csv(csv.table);
         }

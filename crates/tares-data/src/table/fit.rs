@@ -28,10 +28,24 @@ impl TableRules {
         };
         let rules = table.columns.iter().map(rule).collect::<Result<Vec<_>>>()?;
         if rules.iter().all(|column| column.rule.width() == 0 && column.rule != Rule::Words) {
-            let source = Error::value("table", "at least one column of features", "none besides label and id");
+            let source = Error::value("table", "at least one column of features", nothing_left(table));
             return Err(DataError::content(&table.path, source));
         }
         Ok(rules)
+    }
+}
+
+/// What a table without a feature holds, and the way out where texts were left out as names.
+fn nothing_left(table: &RawTable) -> String {
+    let is_text =
+        |column: &&Column| matches!(column.values, Values::Text { .. }) && column.values.missing() < table.rows;
+    let texts: Vec<&str> = table.columns.iter().filter(is_text).map(|column| column.name.as_str()).take(10).collect();
+    match texts.first() {
+        None => "none besides label and id".to_owned(),
+        Some(first) => format!(
+            "only short texts that differ in nearly every row, as names do ({}); --text \"{first}\" reads such a column by its words",
+            texts.join(", ")
+        ),
     }
 }
 

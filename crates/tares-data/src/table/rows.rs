@@ -119,8 +119,11 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
         notes.push(format!("no header: columns are numbered, the labels are {}", label.name));
     }
     if train.table.columns.iter().any(|column| column.values.missing() > 0) {
-        notes
-            .push("missing numbers became the training mean and are marked; missing text is a level of its own".into());
+        notes.push(
+            "missing numbers are marked: trees read them as missing, other models as the training mean; missing text is a level of \
+             its own"
+                .into(),
+        );
     }
 
     let columns = rules.found(&train.table);
@@ -357,6 +360,21 @@ pub(crate) fn from_jsonl(
     TablePart::of(table, label.map(|(name, _)| name), id)
 }
 
+/// How the columns of a file differ from those of the first file.
+fn other_columns(first: &Path, there: &[String], here: &[String]) -> String {
+    let lacking = |of: &[String], among: &[String]| -> Vec<String> {
+        of.iter().filter(|name| !among.contains(name)).take(8).map(|name| format!("'{name}'")).collect()
+    };
+    let (without, more) = (lacking(there, here), lacking(here, there));
+    let difference = match (without.is_empty(), more.is_empty()) {
+        (true, true) => "another order".to_owned(),
+        (false, true) => format!("no {} here", without.join(", ")),
+        (true, false) => format!("{} only here", more.join(", ")),
+        (false, false) => format!("no {} here, but {}", without.join(", "), more.join(", ")),
+    };
+    format!("must have the columns of {}: {difference}", first.display())
+}
+
 /// Reads files of one table, one after the other.
 fn read_parquet(paths: &[PathBuf], wanted: Wanted<'_>) -> Result<TablePart> {
     let mut all: Option<RawTable> = None;
@@ -381,8 +399,8 @@ fn read_parquet(paths: &[PathBuf], wanted: Wanted<'_>) -> Result<TablePart> {
                 .and_then(|(label, metadata)| parquet::hugging_face_classes(&metadata, label));
         }
         if *names.get_or_insert_with(|| own.clone()) != own {
-            let problem = format!("has other columns than {}", paths[0].display());
-            return Err(DataError::format(path, Place::File, problem));
+            let first = names.unwrap_or_default();
+            return Err(DataError::format(path, Place::File, other_columns(&paths[0], &first, &own)));
         }
         let special: Vec<&str> = label_name.as_deref().into_iter().chain(wanted.id).collect();
         let mut table = file.table_with(&leaves, &special)?;

@@ -31,7 +31,22 @@ const MOST_TEXT: u64 = 1 << 36;
 /// A single picture; rows that are not of `loaded`; a `folder` that overlaps with class folders or holds files of others;
 /// what the operating system refuses.
 pub fn write_relabelled(loaded: &Loaded, data: &Dataset, folder: &Path) -> Result<Vec<PathBuf>> {
+    write_labelled(loaded, data, &[], folder)
+}
+
+/// The same, and labels for some of the rows that had none: (row of [`Loaded::unlabelled`], label).
+///
+/// # Errors
+/// As [`write_relabelled`].
+pub fn write_labelled(
+    loaded: &Loaded,
+    data: &Dataset,
+    added: &[(usize, Label)],
+    folder: &Path,
+) -> Result<Vec<PathBuf>> {
     let rows = (0..data.len()).map(|index| (data.stored(index), data.given()[index]));
+    let new = loaded.unlabelled.iter().flat_map(|rest| added.iter().map(|&(row, label)| (rest.stored(row), label)));
+    let rows = rows.chain(new);
     let mut labels: Vec<Option<Label>> = Vec::new();
     for (row, label) in rows {
         if row >= labels.len() {
@@ -221,7 +236,8 @@ impl Job<'_> {
             return Err(DataError::format(&list.path, Place::File, "has no label column"));
         };
         let mut paths: Vec<Option<String>> = vec![None; self.labels.len()];
-        for part in [Some(&self.loaded.train), self.loaded.test.as_ref()].into_iter().flatten() {
+        let Loaded { train, test, unlabelled, .. } = self.loaded;
+        for part in [Some(train), test.as_ref(), unlabelled.as_ref()].into_iter().flatten() {
             for index in 0..part.len() {
                 if let Some(path) = paths.get_mut(part.stored(index)) {
                     *path = Some(part.id(index));

@@ -78,7 +78,7 @@ impl Audit {
         for (kinds, typed) in self.partial_options() {
             if let Some(name) = typed.first().filter(|_| !kinds.contains(&kind)) {
                 let used = match kinds {
-                    [] => "leave it out: an audit uses all rows".to_owned(),
+                    [] => "leave it out: an audit sets no rows aside".to_owned(),
                     [others @ .., last] => {
                         let others: String = others.iter().map(|kind| format!("{kind}, ")).collect();
                         format!(

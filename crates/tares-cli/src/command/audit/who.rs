@@ -8,6 +8,7 @@ use crate::learner::Learner;
 use crate::ui::failure::{Failure, Outcome};
 use tares::{Method, Network, Plan};
 use tares_core::Dataset;
+use tares_data::Reading;
 
 /// Number of folds for judges that are networks: fewer, because they take longer.
 const NETWORK_FOLDS: usize = 4;
@@ -29,7 +30,7 @@ impl Judging<'_> {
     ///
     /// # Errors
     /// Options of networks without a network among the judges; values that are not allowed.
-    pub fn who(&self, data: &Dataset) -> Outcome<Judges> {
+    pub fn who(&self, data: &Dataset, reading: &Reading) -> Outcome<Judges> {
         let network = match &self.training.network {
             None => Network::suggest(data.shape()),
             Some(Learner::Network(network)) => network.clone(),
@@ -46,7 +47,7 @@ impl Judging<'_> {
             }
             false => self.names.to_vec(),
             true => {
-                let mut names = JudgeName::portfolio(data, &network);
+                let mut names = JudgeName::portfolio(data, reading, &network);
                 if typed && !names.iter().any(JudgeName::is_network) {
                     names.push(JudgeName::Network(network));
                 }
@@ -68,8 +69,8 @@ impl Judging<'_> {
 
 impl Audit {
     /// The judges that were typed, or those that suit the data.
-    pub(super) fn who(&self, data: &Dataset) -> Outcome<Judges> {
+    pub(super) fn who(&self, data: &Dataset, reading: &Reading) -> Outcome<Judges> {
         let (method, training) = (self.train_method.as_ref(), &self.training);
-        Judging { names: &self.judges, folds: self.folds, method, training }.who(data)
+        Judging { names: &self.judges, folds: self.folds, method, training }.who(data, reading)
     }
 }
