@@ -4,7 +4,7 @@ mod against;
 
 use against::{Source, distance, floats, tensor};
 use burn::tensor::Device;
-use tares_kernels::{batch_norm_act, batch_norm_add_act};
+use tares_kernels::{batch_norm_act, batch_norm_act_pointwise, batch_norm_add_act};
 
 const EPS: f64 = 1e-5;
 
@@ -89,6 +89,48 @@ fn a_sum_before_the_activation_agrees_with_the_operations_one_after_the_other() 
         for (own, burn) in run(true).iter().zip(&run(false)) {
             let tolerance = if shape[0] * shape[2] * shape[3] < 8 { 1e-2 } else { 1e-4 };
             assert!(distance(own, burn) < tolerance, "{shape:?}, slope {slope}, seed {seed}");
+        }
+    }
+}
+
+/// Batch norm and a 1×1 convolution in one against the two of Burn one after the other: output and all four gradients, on any number of threads.
+#[test]
+fn a_convolution_in_one_with_batch_norm_agrees_with_burn() {
+    let device = Device::flex().autodiff();
+    for (seed, [n, channels, outputs, h, w]) in
+        [[3, 5, 7, 4, 4], [9, 17, 12, 8, 8], [2, 40, 6, 16, 16], [33, 3, 4, 4, 8], [1, 6, 5, 32, 32], [4, 6, 5, 3, 5]]
+            .into_iter()
+            .enumerate()
+    {
+        let (shape, slope) = ([n, channels, h, w], [0.0, 0.01][seed % 2]);
+        let mut source = Source::new(seed as u64);
+        let x = inputs(&mut source, shape);
+        let (gamma, beta) = (source.values(channels), source.values(channels));
+        let (weight, r) = (source.values(channels * outputs), source.values(n * outputs * h * w));
+        let run = |own: bool| {
+            let x = tensor(&x, shape, &device).require_grad();
+            let [gamma, beta] = [&gamma, &beta].map(|values| tensor(values, [channels], &device).require_grad());
+            let weight = tensor(&weight, [outputs, channels, 1, 1], &device).require_grad();
+            let y = if own {
+                batch_norm_act_pointwise(x.clone(), gamma.clone(), beta.clone(), EPS, slope, weight.clone()).0
+            } else {
+                let normed = burn::tensor::module::batch_norm_train(x.clone(), gamma.clone(), beta.clone(), EPS).output;
+                let z = burn::tensor::activation::leaky_relu(normed, slope);
+                let options = burn::tensor::ops::ConvOptions::new([1, 1], [0, 0], [1, 1], 1);
+                burn::tensor::module::conv2d(z, weight.clone(), None, options)
+            };
+            let grads = y.clone().mul(tensor(&r, [n, outputs, h, w], &device)).sum().backward();
+            let of = |t: &burn::tensor::Tensor<4>| floats(t.grad(&grads).unwrap());
+            let each = |t: &burn::tensor::Tensor<1>| floats(t.grad(&grads).unwrap());
+            [floats(y.inner()), of(&x), of(&weight), each(&gamma), each(&beta)]
+        };
+        let (own, burn) = (run(true), run(false));
+        for (own, burn) in own.iter().zip(&burn) {
+            assert!(distance(own, burn) < 1e-4, "{shape:?} to {outputs}: {:e}", distance(own, burn));
+        }
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert!(pool.install(|| run(true)) == own, "{threads} threads give other bits for {shape:?}");
         }
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod gemm;
 pub(crate) mod lane;
 pub(crate) mod max_pool;
 pub(crate) mod norm;
+pub(crate) mod norm_pointwise;
 pub(crate) mod scratch;
 pub(crate) mod simd;
 pub(crate) mod sum;

@@ -55,11 +55,22 @@ pub(crate) fn forward(
     slope: f32,
     kept: Option<&[f32]>,
 ) -> Normalised {
+    let (mean, var) = statistics(p, x);
+    let affine = Affine::new(gamma, beta, &mean, &var, eps);
+    let y = match kept {
+        Some(kept) => apply_and_add(p, x, &affine, slope, kept),
+        None => apply(p, x, &affine, slope),
+    };
+    Normalised { y, mean, var }
+}
+
+/// Mean and variance (biased) of every channel.
+pub(crate) fn statistics(p: Planes, x: &[f32]) -> (Vec<f32>, Vec<f32>) {
     let planes: Vec<[f32; 2]> = per_plane(p, |task, into| {
         widest(Moments { pixels: p.pixels, x: &x[task], into });
     });
     let count = (p.n * p.pixels).max(1) as f64;
-    let (mean, var): (Vec<f32>, Vec<f32>) = (0..p.channels)
+    (0..p.channels)
         .map(|c| {
             let of_channel = || planes.iter().skip(c).step_by(p.channels);
             let mean = of_channel().map(|v| f64::from(v[0])).sum::<f64>() / p.n.max(1) as f64;
@@ -67,13 +78,7 @@ pub(crate) fn forward(
             let between: f64 = of_channel().map(|v| (f64::from(v[0]) - mean).powi(2)).sum();
             (mean as f32, ((within + between * p.pixels as f64) / count) as f32)
         })
-        .unzip();
-    let affine = Affine::new(gamma, beta, &mean, &var, eps);
-    let y = match kept {
-        Some(kept) => apply_and_add(p, x, &affine, slope, kept),
-        None => apply(p, x, &affine, slope),
-    };
-    Normalised { y, mean, var }
+        .unzip()
 }
 
 /// `y = leaky(scale·x + shift + kept)`.
@@ -161,17 +166,7 @@ fn through_norm(
             into,
         });
     });
-    let count = (p.n * p.pixels).max(1) as f64;
-    let (mut dgamma, mut dbeta, mut corrections) =
-        (vec![0.0; p.channels], vec![0.0; p.channels], vec![[0.0; 2]; p.channels]);
-    for c in 0..p.channels {
-        let of_channel = || planes.iter().skip(c).step_by(p.channels);
-        let r = 1.0 / (f64::from(var[c]) + f64::from(eps)).sqrt();
-        let g: f64 = of_channel().map(|v| f64::from(v[0])).sum();
-        let gx: f64 = of_channel().map(|v| f64::from(v[1])).sum();
-        (dgamma[c], dbeta[c]) = ((gx * r) as f32, g as f32);
-        corrections[c] = [(g / count) as f32, (gx * r * r / count) as f32];
-    }
+    let PerChannel { dgamma, dbeta, corrections } = per_channel(p, &planes, var, eps);
     let mut dx = vec![0.0; x.len()];
     let per_task = planes_per_task(p);
     if !dx.is_empty() {
@@ -194,6 +189,32 @@ fn through_norm(
         );
     }
     Gradient { dx, dgamma, dbeta, dkept: Vec::new() }
+}
+
+/// The gradients of gamma and beta, and what is taken off every gradient of the input, from `Σ g` and `Σ g·(x − mean)` of every plane.
+pub(crate) fn per_channel(p: Planes, planes: &[[f32; 2]], var: &[f32], eps: f32) -> PerChannel {
+    let count = (p.n * p.pixels).max(1) as f64;
+    let mut found = PerChannel {
+        dgamma: vec![0.0; p.channels],
+        dbeta: vec![0.0; p.channels],
+        corrections: vec![[0.0; 2]; p.channels],
+    };
+    for c in 0..p.channels {
+        let of_channel = || planes.iter().skip(c).step_by(p.channels);
+        let r = 1.0 / (f64::from(var[c]) + f64::from(eps)).sqrt();
+        let g: f64 = of_channel().map(|v| f64::from(v[0])).sum();
+        let gx: f64 = of_channel().map(|v| f64::from(v[1])).sum();
+        (found.dgamma[c], found.dbeta[c]) = ((gx * r) as f32, g as f32);
+        found.corrections[c] = [(g / count) as f32, (gx * r * r / count) as f32];
+    }
+    found
+}
+
+/// What [`per_channel`] finds.
+pub(crate) struct PerChannel {
+    pub dgamma: Vec<f32>,
+    pub dbeta: Vec<f32>,
+    pub corrections: Vec<[f32; 2]>,
 }
 
 /// Batch norm as `z = scale·x + shift`, per channel.

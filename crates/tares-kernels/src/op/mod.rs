@@ -10,4 +10,5 @@ pub(crate) mod dense;
 #[cfg(feature = "kernels")]
 mod host;
 pub(crate) mod max_pool;
+pub(crate) mod norm_pointwise;
 pub(crate) mod scale_shift;

@@ -7,7 +7,7 @@ use burn::module::RunningState;
 use burn::nn::conv::Conv2d;
 use burn::nn::{BatchNorm, Linear, PaddingConfig2d};
 use burn::tensor::{Tensor, activation};
-use tares_kernels::{batch_norm_act, batch_norm_add_act, conv2d, relu_max_pool, scale_shift_act};
+use tares_kernels::{batch_norm_act, batch_norm_act_pointwise, batch_norm_add_act, conv2d, relu_max_pool, scale_shift_act};
 
 /// What follows a linear operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,6 +118,12 @@ impl NormConv {
     }
 
     pub(crate) fn forward(&self, input: Tensor<4>) -> Tensor<4> {
+        let pointwise = self.conv.kernel_size == [1, 1] && self.conv.stride == [1, 1] && self.conv.bias.is_none();
+        if pointwise && fixed(&self.norm, &input).is_none() {
+            let norm = &self.norm;
+            let (gamma, beta, weight) = (norm.gamma.val(), norm.beta.val(), self.conv.weight.val());
+            return follow(norm, batch_norm_act_pointwise(input, gamma, beta, norm.epsilon, 0.0, weight));
+        }
         convolve(&self.conv, normalise(&self.norm, input, Activation::Relu))
     }
 }

@@ -3,7 +3,7 @@
 mod geometry;
 mod im2col;
 mod lowered;
-mod pairs;
+pub(crate) mod pairs;
 mod winograd;
 
 pub(crate) use geometry::Geometry;

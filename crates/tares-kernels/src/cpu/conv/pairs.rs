@@ -4,7 +4,7 @@
 //! transpose one factor, which takes as long as the multiplications where a picture has many pixels and few channels.
 
 use crate::cpu::conv::Geometry;
-use crate::cpu::lane::LANES;
+use crate::cpu::lane::{LANES, Lane, ZERO};
 use crate::cpu::scratch;
 use crate::cpu::simd::{Kernel, Register, total, widest};
 use crate::cpu::threads::for_each;
@@ -12,7 +12,7 @@ use crate::cpu::threads::for_each;
 /// Images of which one task adds up the products.
 const TASKS: usize = 16;
 
-/// Whether this is defined for `g` and faster than a product of matrices: a register's sixteen sums become one only once per task.
+/// Whether this is defined for `g` and faster than a product of matrices: few pixels are not worth loading the sums.
 pub(crate) fn suits(g: &Geometry) -> bool {
     g.is_pointwise() && g.out_plane() >= 256 && g.out_plane().is_multiple_of(LANES)
 }
@@ -23,25 +23,42 @@ pub(crate) fn weight_gradient(g: &Geometry, x: &[f32], dy: &[f32]) -> Vec<f32> {
     let mut dw = vec![0.0; size];
     let images = g.n.div_ceil(TASKS).max(1);
     let tasks = x.chunks(images * g.ci * s).zip(dy.chunks(images * g.co * s));
-    scratch::floats(g.n.div_ceil(images) * size, |partial| {
+    scratch::lanes([g.n.div_ceil(images) * size], |[partial]| {
         for_each(partial.chunks_mut(size.max(1)).zip(tasks), |(sum, (x, dy))| {
+            sum.fill(ZERO);
             widest(Products { s, channels: [g.co, g.ci], dy, x, sum });
         });
         for sum in partial.chunks_exact(size.max(1)) {
-            dw.iter_mut().zip(sum).for_each(|(d, v)| *d += v);
+            widest(Totals { sum, into: &mut dw });
         }
     });
     dw
 }
 
-/// `sum[o][c] = Σ over some images and their pixels of dy[o] · x[c]`.
-struct Products<'a> {
-    s: usize,
+/// `into += the sixteen sums of each pair as one`.
+pub(crate) struct Totals<'a> {
+    pub sum: &'a [Lane],
+    pub into: &'a mut [f32],
+}
+
+impl Kernel for Totals<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<R: Register, const FMA: bool>(self) {
+        for (into, sum) in self.into.iter_mut().zip(self.sum) {
+            *into += total(R::load(sum));
+        }
+    }
+}
+
+/// `sum[o][c] += Σ over some images of dy[o] · x[c]`, sixteen pixels side by side: the lanes are not added yet.
+pub(crate) struct Products<'a> {
+    pub s: usize,
     /// Of `dy` and of `x`.
-    channels: [usize; 2],
-    dy: &'a [f32],
-    x: &'a [f32],
-    sum: &'a mut [f32],
+    pub channels: [usize; 2],
+    pub dy: &'a [f32],
+    pub x: &'a [f32],
+    pub sum: &'a mut [Lane],
 }
 
 impl Kernel for Products<'_> {
@@ -88,7 +105,8 @@ impl Products<'_> {
     #[inline(always)]
     fn block<R: Register, const M: usize, const N: usize>(&mut self, o: usize, c: usize) {
         let (s, [outputs, inputs]) = (self.s, self.channels);
-        let mut sums = [[R::read(&[0.0; LANES]); N]; M];
+        let place = |m: usize, n: usize| (o + m) * inputs + c + n;
+        let mut sums: [[R; N]; M] = std::array::from_fn(|m| std::array::from_fn(|n| R::load(&self.sum[place(m, n)])));
         for (dy, x) in self.dy.chunks_exact(outputs * s).zip(self.x.chunks_exact(inputs * s)) {
             let dy: [&[[f32; LANES]]; M] = std::array::from_fn(|m| dy[(o + m) * s..][..s].as_chunks().0);
             let x: [&[[f32; LANES]]; N] = std::array::from_fn(|n| x[(c + n) * s..][..s].as_chunks().0);
@@ -104,7 +122,7 @@ impl Products<'_> {
         }
         for m in 0..M {
             for n in 0..N {
-                self.sum[(o + m) * inputs + c + n] = total(sums[m][n]);
+                sums[m][n].store(&mut self.sum[place(m, n)]);
             }
         }
     }
