@@ -8,7 +8,7 @@
 //! In a DenseNet every layer normalises all maps of its block again. Written to memory and read back forward and backward, they would be most of
 //! what a training step moves. So z is computed twice instead, group of images by group of images. Partial sums follow from the shapes alone.
 
-use crate::cpu::conv::pairs::{Products, Totals};
+use crate::cpu::conv::pairs::{Products, totals};
 use crate::cpu::gemm::{Matrix, multiply};
 use crate::cpu::lane::{LANES, ZERO};
 use crate::cpu::norm::{Affine, PerChannel, Planes, per_channel, statistics};
@@ -114,9 +114,7 @@ pub(crate) fn backward(of: Operands, mean: &[f32], var: &[f32], dy: &[f32]) -> G
                 });
             }
         });
-        for sum in partial.chunks_exact(weight.len()) {
-            widest(Totals { sum, into: &mut dw });
-        }
+        totals(partial, &mut dw);
     });
     let PerChannel { dgamma, dbeta, corrections } = per_channel(p, &planes, var, of.eps);
     let per_task = run.min(side) * inputs * s;

@@ -4,7 +4,7 @@ use burn::tensor::Tensor;
 
 /// `[n, a, h, w]` and `[n, b, h, w]` to `[n, a + b, h, w]`.
 ///
-/// Copies with all threads, forward and backward. Devices other than the CPU use Burn's own operation.
+/// Devices other than the CPU use Burn's own operation.
 ///
 /// # Panics
 /// When anything but the number of channels differs.

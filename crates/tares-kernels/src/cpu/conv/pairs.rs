@@ -12,6 +12,9 @@ use crate::cpu::threads::for_each;
 /// Images of which one task adds up the products.
 const TASKS: usize = 16;
 
+/// Pairs of channels whose sums one task brings together.
+const PAIRS: usize = 1 << 10;
+
 /// Whether this is defined for `g` and faster than a product of matrices: few pixels are not worth loading the sums.
 pub(crate) fn suits(g: &Geometry) -> bool {
     g.is_pointwise() && g.out_plane() >= 256 && g.out_plane().is_multiple_of(LANES)
@@ -28,25 +31,35 @@ pub(crate) fn weight_gradient(g: &Geometry, x: &[f32], dy: &[f32]) -> Vec<f32> {
             sum.fill(ZERO);
             widest(Products { s, channels: [g.co, g.ci], dy, x, sum });
         });
-        for sum in partial.chunks_exact(size.max(1)) {
-            widest(Totals { sum, into: &mut dw });
-        }
+        totals(partial, &mut dw);
     });
     dw
 }
 
-/// `into += the sixteen sums of each pair as one`.
-pub(crate) struct Totals<'a> {
-    pub sum: &'a [Lane],
-    pub into: &'a mut [f32],
+/// `into[i] = Σ over runs of the sixteen sums in partial[run][i]`.
+pub(crate) fn totals(partial: &[Lane], into: &mut [f32]) {
+    let size = into.len();
+    for_each(into.chunks_mut(PAIRS).enumerate(), |(task, into)| {
+        widest(Totals { partial: &partial[task * PAIRS..], size, into });
+    });
+}
+
+struct Totals<'a> {
+    partial: &'a [Lane],
+    size: usize,
+    into: &'a mut [f32],
 }
 
 impl Kernel for Totals<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
-        for (into, sum) in self.into.iter_mut().zip(self.sum) {
-            *into += total(R::load(sum));
+        for (i, into) in self.into.iter_mut().enumerate() {
+            let mut sum = R::load(&ZERO);
+            for run in self.partial[i..].iter().step_by(self.size) {
+                sum = sum.add(R::load(run));
+            }
+            *into = total(sum);
         }
     }
 }
