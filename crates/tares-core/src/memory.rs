@@ -17,12 +17,21 @@
 //!
 //! ```text
 //! memorised   (v − h) / (v − chance)     v, h: the mean of t_i(y_i) over visible and hidden rows; chance = Σ_y share(y)²
-//! rate        T[c][y] · max(1, D / d)    c ≠ y;  D, d: how often sure answers differ from the label, on hidden rows then and on all now
+//! known       (u − chance) / (s − chance)    s, u: how often answers agree with hidden labels, on the surer half of them and on the rest
+//! rate        T[c][y] · D / d                c ≠ y;  D, d: how often sure answers differ from the label, on hidden rows then and on all now
 //! ```
-//! The first tells when to stop believing all labels, the second how often they are wrong.
+//! The first tells that believing all labels does harm, the third how often they are wrong. The second tells whether disagreement can be
+//! trusted at all: wrong labels are as frequent where the network is sure as where it isn't, but a network that knows little about hard
+//! data disagrees with right labels too, and most where it is least sure. Its answers must not replace any label.
 //!
 //! γ = 1 is the posterior of a calibrated memory, but a network that can memorise every label confirms the label in the end. With γ > 1, a belief that beats the
 //! label grows from epoch to epoch, and so do the mistakes of a poor memory. So γ is 1 while the memory is young and rises later.
+
+mod hidden;
+mod mistakes;
+
+pub use hidden::{Known, Memorised};
+pub use mistakes::Mistakes;
 
 use crate::dataset::{Label, check_labels};
 use crate::error::{Error, Result, same_length};
@@ -48,23 +57,6 @@ pub struct Memory {
     classes: usize,
     /// `[N][K]`, decaying sums.
     sums: Vec<f32>,
-}
-
-/// How much better a memory knows the labels that the network was taught than those that were hidden from it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Memorised {
-    /// The part of what was learnt about the visible labels that is not known about the hidden ones. 0: nothing is memorised; 1: nothing else.
-    pub share: f64,
-    /// The difference between visible and hidden rows in standard errors.
-    pub errors: f64,
-}
-
-/// `T[true][given]`: how labels are mistaken, as far as a memory can tell.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Mistakes {
-    classes: usize,
-    /// `[true][given]`, rows sum to 1.
-    matrix: Vec<f32>,
 }
 
 impl Memory {
@@ -129,48 +121,6 @@ impl Memory {
         out.iter_mut().for_each(|t| *t = if total > 0.0 { *t / total } else { even });
     }
 
-    /// How much of the visible labels is memorised, told by the rows whose labels are `hidden`. Nothing, with fewer than two rows of either kind.
-    ///
-    /// ```
-    /// use tares_core::memory::Memory;
-    /// let mut memory = Memory::new(4, 2);
-    /// let given = [0, 1, 0, 1];
-    /// // Visible labels are repeated, hidden ones are guessed.
-    /// let answers = [[0.9, 0.1], [0.1, 0.9], [0.5, 0.5], [0.5, 0.5]];
-    /// (0..4).for_each(|row| memory.remember(row, &answers[row], 0.0));
-    /// let memorised = memory.memorised(&given, &[false, false, true, true])?;
-    /// assert!((memorised.share - 1.0).abs() < 1e-6);
-    /// # Ok::<(), tares_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// Another number of labels than rows, or a label outside 0..K.
-    ///
-    /// # Panics
-    /// If `hidden` has another length.
-    pub fn memorised(&self, given: &[Label], hidden: &[bool]) -> Result<Memorised> {
-        same_length("labels", self.rows(), given.len())?;
-        check_labels("label", given, self.classes)?;
-        assert_eq!(hidden.len(), given.len(), "one mark per row");
-        let mut shares = vec![0.0; self.classes];
-        given.iter().for_each(|&label| shares[label as usize] += 1.0 / given.len() as f64);
-        let chance: f64 = shares.iter().map(|share| share * share).sum();
-        let mut answer = vec![0.0; self.classes];
-        let mut parts = [Spread::default(); 2];
-        for (row, (&label, &hidden)) in given.iter().zip(hidden).enumerate() {
-            self.answer(row, &mut answer);
-            parts[usize::from(hidden)].add(f64::from(answer[label as usize]));
-        }
-        let [visible, hidden] = parts;
-        if visible.count < 2.0 || hidden.count < 2.0 {
-            return Ok(Memorised { share: 0.0, errors: 0.0 });
-        }
-        let gap = visible.mean() - hidden.mean();
-        let error = (visible.variance() / visible.count + hidden.variance() / hidden.count).sqrt();
-        let share = gap / (visible.mean() - chance).max(1e-9);
-        Ok(Memorised { share, errors: gap / error.max(1e-9) })
-    }
-
     /// How often the label differs from what is remembered, on the surest `part` of those of the `rows` that are remembered as each class.
     ///
     /// It starts with half a mistake in one row, so that it is never 0.
@@ -227,82 +177,6 @@ impl Memory {
             rows.into_iter().take(counted).map(|(_, row)| row).collect()
         });
         Ok(sure.collect())
-    }
-}
-
-impl Mistakes {
-    /// `T[true][given]`.
-    pub fn at(&self, truth: usize, given: usize) -> f32 {
-        self.matrix[truth * self.classes + given]
-    }
-
-    /// The same mistakes, each `factor` (at least 1) times as often, but never so often that a label says less than a guess: a label stays
-    /// right in at least 1/K of the cases, or in as many as before.
-    pub fn more_often(mut self, factor: f64) -> Self {
-        let k = self.classes;
-        for (class, row) in self.matrix.chunks_exact_mut(k).enumerate() {
-            let wrong = f64::from(1.0 - row[class]);
-            if wrong > 0.0 {
-                let more = (wrong * factor.max(1.0)).min(wrong.max(1.0 - 1.0 / k as f64));
-                row.iter_mut().for_each(|share| *share *= (more / wrong) as f32);
-                row[class] = (1.0 - more) as f32;
-            }
-        }
-        self
-    }
-
-    /// `q(c) ∝ t(c)^γ T[c][y]`: turns a remembered answer into what is believed about the row's true class.
-    ///
-    /// ```
-    /// use tares_core::memory::Memory;
-    /// // 90 rows whose label the memory repeats, 10 where it is sure of the other class.
-    /// let mut memory = Memory::new(100, 2);
-    /// (0..100).for_each(|row| memory.remember(row, &[0.9, 0.1], 0.0));
-    /// let given: Vec<u32> = (0..100).map(|row| u32::from(row >= 90)).collect();
-    /// let mistakes = memory.mistakes(&given, 1.0)?;
-    /// let mut belief = [0.9, 0.1];
-    /// mistakes.believe(&mut belief, 1, 2.0);
-    /// // 0.81 · T[0][1] against 0.01 · T[1][1]
-    /// assert!(belief[0] > 0.85);
-    /// # Ok::<(), tares_core::Error>(())
-    /// ```
-    ///
-    /// # Panics
-    /// If the number of classes doesn't fit.
-    pub fn believe(&self, answer: &mut [f32], given: Label, sharpness: f32) {
-        assert_eq!(answer.len(), self.classes, "one probability per class");
-        let largest = answer.iter().fold(LEAST, |largest, &t| largest.max(t));
-        for (class, t) in answer.iter_mut().enumerate() {
-            let likely = t.max(LEAST) / largest;
-            let sharp = if sharpness == 2.0 { likely * likely } else { likely.powf(sharpness) };
-            *t = sharp * self.at(class, given as usize);
-        }
-        let total: f32 = answer.iter().sum();
-        answer.iter_mut().for_each(|q| *q /= total);
-    }
-}
-
-/// Count, sum and sum of squares.
-#[derive(Clone, Copy, Default)]
-struct Spread {
-    count: f64,
-    sum: f64,
-    squares: f64,
-}
-
-impl Spread {
-    fn add(&mut self, value: f64) {
-        self.count += 1.0;
-        self.sum += value;
-        self.squares += value * value;
-    }
-
-    fn mean(&self) -> f64 {
-        self.sum / self.count
-    }
-
-    fn variance(&self) -> f64 {
-        (self.squares / self.count - self.mean() * self.mean()).max(0.0)
     }
 }
 

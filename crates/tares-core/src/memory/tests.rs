@@ -32,12 +32,14 @@ fn disagreement_is_the_share_of_mistakes_on_the_chosen_rows() {
 }
 
 #[test]
-fn mistakes_made_more_often_keep_their_proportions() {
+fn mistakes_made_more_or_less_often_keep_their_proportions() {
     let mistakes = Mistakes { classes: 3, matrix: vec![0.8, 0.15, 0.05, 0.3, 0.3, 0.4, 0.0, 0.0, 1.0] };
-    assert_eq!(mistakes.clone().more_often(1.0), mistakes);
-    assert_eq!(mistakes.clone().more_often(0.5), mistakes, "never less often");
+    let same = mistakes.clone().times(1.0);
+    assert!((0..9).all(|place| (same.matrix[place] - mistakes.matrix[place]).abs() < 1e-6), "{same:?}");
+    let rarer = mistakes.clone().times(0.5);
+    assert!((rarer.at(0, 0) - 0.9).abs() < 1e-6 && (rarer.at(1, 2) - 0.2).abs() < 1e-6, "{rarer:?}");
     for factor in [1.5, 2.0, 100.0] {
-        let more = mistakes.clone().more_often(factor);
+        let more = mistakes.clone().times(factor);
         let row = |truth| [0, 1, 2].map(|given| more.at(truth, given));
         assert!((0..3).all(|truth| (row(truth).iter().sum::<f32>() - 1.0).abs() < 1e-6), "{more:?}");
         assert!((more.at(0, 1) / more.at(0, 2) - 3.0).abs() < 1e-5, "{more:?}");
@@ -118,4 +120,42 @@ fn what_does_not_fit_is_refused() {
     assert!(said(Memory::from_sums(vec![0.0, f32::NAN], 1, 2)).contains("must be in [0, 1], got NaN"));
     assert!(Memory::new(2, 2).mistakes(&[0], 0.5).is_err());
     assert!(Memory::new(2, 2).mistakes(&[0, 2], 0.5).is_err());
+}
+
+/// Two classes, 400 hidden rows each; the memory is the surer of a row, the smaller its place. `wrong(place)`: whether its label is wrong.
+fn hidden_rows(wrong: impl Fn(usize) -> bool) -> (Memory, Vec<Label>, Vec<bool>) {
+    let sure = |row: usize| 0.99 - 0.4 * (row / 2) as f32 / 400.0;
+    let rows: Vec<[f32; 2]> = (0..800)
+        .map(|row| if row % 2 == 0 { [sure(row), 1.0 - sure(row)] } else { [1.0 - sure(row), sure(row)] })
+        .collect();
+    let given = (0..800).map(|row| (row % 2) as Label ^ Label::from(wrong(row / 2))).collect();
+    (memory(&rows), given, vec![true; 800])
+}
+
+#[test]
+fn wrong_labels_are_as_frequent_on_sure_rows_as_on_unsure_ones_and_hard_rows_are_not() {
+    // 30 % of the labels are wrong wherever the memory is sure or not.
+    let (memory, given, hidden) = hidden_rows(|place| place % 10 < 3);
+    let known = memory.known(&given, &hidden).unwrap();
+    assert!((known.agreement - 0.7).abs() < 0.01 && (known.sure - known.unsure).abs() < 0.01, "{known:?}");
+    assert!(known.at_least(0.5, 1.0), "{known:?}");
+    assert_eq!(memory.least_disagreement(&given, &hidden, 0.5), memory.disagreement(&given, 0..800, 0.5));
+    // All labels are right, and the memory errs the more, the less sure it is: never on the surest tenth, in 45 % of the last.
+    let (memory, given, hidden) = hidden_rows(|place| (place * 7919) % 400 < place / 40 * 20);
+    let known = memory.known(&given, &hidden).unwrap();
+    assert!(!known.at_least(0.5, 1.0), "{known:?}");
+    let [half, least] =
+        [memory.disagreement(&given, 0..800, 0.5), memory.least_disagreement(&given, &hidden, 0.5)].map(Result::unwrap);
+    assert!(half > 0.08 && least < 0.01, "{half}, {least}");
+}
+
+#[test]
+fn a_memory_that_knows_nothing_is_not_trusted() {
+    let (memory, given, hidden) = hidden_rows(|place| place % 2 == 0);
+    assert!(!memory.known(&given, &hidden).unwrap().at_least(0.5, 1.0));
+    let few: Vec<bool> = (0..800).map(|row| row < 4).collect();
+    let (memory, given, _) = hidden_rows(|_| false);
+    assert!(!memory.known(&given, &few).unwrap().at_least(0.5, 1.0), "four rows are too few");
+    assert!(!memory.known(&given, &[false; 800]).unwrap().at_least(0.5, 1.0), "no row tells nothing");
+    assert_eq!(memory.least_disagreement(&given, &[false; 800], 0.5).unwrap(), 0.5);
 }

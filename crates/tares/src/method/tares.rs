@@ -4,8 +4,10 @@
 //! l = mean_i −Σ_c q_i(c) log p_i(c)        q_i(c) ∝ t_i(c)^γ T[c][y_i]
 //! t_i ← moving average of the answers to row i        T[c][y] = share of label y where the memory is surest of c
 //! ```
-//! During the burn-in q is the label, and a tenth of the rows is not learnt from: their labels tell when the network begins to memorise,
-//! which ends the burn-in, and how often labels are wrong. Then q is the posterior of the true class, given label and memory
+//! During the burn-in q is the label, and a tenth of the rows is not learnt from. Their labels tell when the network begins to memorise,
+//! whether it knows enough to correct labels, and how often labels are wrong. The first two end the burn-in; if neither is seen within 60 %
+//! of the epochs, or with fewer than ten such rows per class, it lasts to the end: plain cross-entropy is right for a network that
+//! memorises nothing, and a network that knows little can't tell hard rows from wrong labels. Then q is the posterior of the true class, given label and memory
 //! ([`tares_core::memory`] explains why): with right labels T is nearly the identity and this is plain cross-entropy; where labels
 //! are wrong, T says how often and in favour of which class, and rows whose label is rejected are trained on the remembered
 //! prediction instead of being dropped. Neither the rate nor the kind of noise has to be known.
@@ -32,16 +34,21 @@ pub struct Tares {
     pub surest: f64,
     /// In [0, 1): the fraction of the rows that is not learnt from in the burn-in. 0: the burn-in has a fixed length.
     pub hidden: f64,
-    /// In [0, 1]: the fraction of the epochs after which the burn-in ends at the latest; at least one epoch.
+    /// In [0, 1]: the fraction of the epochs after which the burn-in ends if the network knows enough; at least one epoch.
     pub burn_in: f64,
+    /// In [0, 1]: the part of what it knows, above chance, about its surer rows that it must know about the others.
+    pub known: f64,
+    /// In [0, 1]: the fraction of the epochs after which a burn-in that has not ended lasts to the end.
+    pub decide: f64,
     /// In [0, 1]: the fraction of the epochs, after the burn-in, in which γ rises from 1 to `sharpness`.
     pub rise: f64,
 }
 
 impl Default for Tares {
     fn default() -> Self {
-        let MemoryLossConfig { beta, sharpness, surest, hidden, burn_in, rise, .. } = MemoryLossConfig::new(1);
-        Self { beta, sharpness, surest, hidden, burn_in, rise }
+        let MemoryLossConfig { beta, sharpness, surest, hidden, burn_in, known, decide, rise, .. } =
+            MemoryLossConfig::new(1);
+        Self { beta, sharpness, surest, hidden, burn_in, known, decide, rise }
     }
 }
 
@@ -53,8 +60,13 @@ impl Tares {
         ("hidden", "the fraction of the rows whose labels are hidden in the burn-in, to see when others are memorised"),
         (
             "burn-in",
-            "the fraction of the epochs in which all labels are believed, at most: it ends once labels are memorised",
+            "the fraction of the epochs in which all labels are believed; longer while little is known, shorter once labels are memorised",
         ),
+        (
+            "known",
+            "the part of what is known, above chance, about the surer hidden rows that must be known about the others",
+        ),
+        ("decide", "the fraction of the epochs after which labels are believed to the end if they still are"),
         ("rise", "the fraction of the epochs, after the burn-in, in which the sharpness rises from 1"),
     ];
 
@@ -64,8 +76,8 @@ impl Tares {
 
     /// The loss of a run of this many epochs.
     fn loss(&self, epochs: usize, seed: u64) -> MemoryLossConfig {
-        let Self { beta, sharpness, surest, hidden, burn_in, rise } = *self;
-        MemoryLossConfig { epochs, seed, beta, sharpness, surest, hidden, burn_in, rise }
+        let Self { beta, sharpness, surest, hidden, burn_in, known, decide, rise } = *self;
+        MemoryLossConfig { epochs, seed, beta, sharpness, surest, hidden, burn_in, known, decide, rise }
     }
 
     pub(crate) fn train<N: Classifier>(&self, run: &mut Run<'_, N>) -> Result<Vec<N>> {
