@@ -153,7 +153,7 @@ fn rows_that_lack_something_are_named_or_left_out() {
     });
     full.write(&at("c.parquet"), false).unwrap();
     let error = tares_in(place.path(), &["audit", "--probs", "c.parquet", "--out", "x"]).fails(2);
-    assert!(error.contains("c.parquet: row 50: has no label"), "{error}");
+    assert!(error.contains("c.parquet: row 50: has no label") && error.contains("--missing skip"), "{error}");
     tares_in(place.path(), &["audit", "--probs", "c.parquet", "--missing", "skip", "--out", "z", "--exit-zero"])
         .success();
     let text = std::fs::read_to_string(at("z/labels-suggested.csv")).unwrap();
@@ -179,6 +179,29 @@ fn tables_with_other_columns_are_refused() {
     let error =
         tares_in(place.path(), &["audit", "a.parquet", "b.parquet", "--label", "species", "--out", "x"]).fails(2);
     assert!(error.contains("a.parquet: has no column 'species': there are id, label"), "{error}");
+    // Labels that the first file does not have.
+    let mouse = |row: usize| if row == 20 { "mouse".to_owned() } else { NAMES[all[row].1].to_owned() };
+    let numbers = |row: usize| all[row].1.to_string();
+    let forms: [(&str, &dyn Fn(usize) -> String, &str); 2] =
+        [("c.parquet", &mouse, "mouse"), ("d.parquet", &numbers, "0")];
+    for (name, label, unknown) in forms {
+        let start = OutTable::new().column("label", (0..40).map(label).collect::<Vec<String>>()).unwrap();
+        let table = NAMES
+            .iter()
+            .enumerate()
+            .fold(start, |table, (class, name)| table.column(&format!("p_{name}"), values(class)).unwrap());
+        table.write(&at(name), false).unwrap();
+        let error = tares_in(place.path(), &["audit", "a.parquet", name, "--out", "x"]).fails(2);
+        let said = format!("{name}: label \"{unknown}\" is none of the classes of a.parquet: ");
+        assert!(error.contains(&said), "{error}");
+    }
+    // A folder per label, as engines write partitions.
+    std::fs::create_dir_all(at("lake/label=cat")).unwrap();
+    let start = OutTable::new().column("p_cat", values(0)).unwrap().column("p_cow", values(1)).unwrap();
+    start.column("p_dog", values(2)).unwrap().write(&at("lake/label=cat/part-0.parquet"), false).unwrap();
+    let error = tares_in(place.path(), &["audit", "lake", "--out", "x"]).fails(2);
+    assert!(error.contains("no label column") || error.contains("has no column"), "{error}");
+    assert!(error.contains("names of folders are not read"), "{error}");
     let error = tares_in(place.path(), &["audit", "no/*.parquet", "--out", "x"]).fails(2);
     assert!(error.contains("no file has a name of this pattern"), "{error}");
     let error =

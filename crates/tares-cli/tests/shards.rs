@@ -164,6 +164,27 @@ fn a_dry_run_lists_the_runs_with_their_cost_and_writes_nothing() {
 }
 
 #[test]
+fn a_dry_run_counts_what_is_trained_before_the_runs() {
+    let place = tempfile::tempdir().unwrap();
+    let seconds = |noise: &str, rate: &str| -> Vec<(f64, f64)> {
+        let line = words(
+            "compare --data digits --methods npcl --seeds 2 --epochs 3 --network mlp:64 --dry-run --out out --json",
+        );
+        let more = ["--noise", noise, "--noise-rate", rate];
+        let said = tares_in(place.path(), &[&line[..], &more].concat()).json();
+        let number = |run: &serde_json::Value, key: &str| run[key].as_f64().unwrap();
+        let runs = said["runs"].as_array().unwrap();
+        runs.iter().map(|run| (number(run, "seconds_before"), number(run, "seconds_left"))).collect()
+    };
+    assert!(seconds("symmetric:0.5", "known").iter().all(|run| run.0 == 0.0 && run.1 > 0.0));
+    // Ten epochs of three judges, each on two thirds of the rows, before three epochs.
+    assert!(seconds("symmetric:0.5", "auto").iter().all(|run| run.0 > 0.0 && run.1 > run.0));
+    // The network that makes the labels is trained once for both methods, for each seed.
+    let made = seconds("semantic:mlp:64:0.2:epochs=7", "known");
+    assert!(made.len() == 2 && made.iter().all(|run| run.0 > 0.0 && run.1 > run.0), "{made:?}");
+}
+
+#[test]
 fn parts_that_cannot_be_are_refused() {
     let place = tempfile::tempdir().unwrap();
     for (shard, said) in [("0/3", "I from 1 to N"), ("4/3", "I from 1 to N"), ("x", "I from 1 to N")] {

@@ -6,6 +6,7 @@
 use super::verdict::{Ruling, student_interval};
 use crate::ui::failure::{Failure, Outcome};
 use serde::Serialize;
+use std::time::Instant;
 use tares::network::AnyNetwork;
 use tares::{Control, Fit, Fitted, Method, Network, Plan, Progress};
 use tares_core::{Curriculum, Dataset, Label, Noise, Threshold};
@@ -162,16 +163,32 @@ fn precision(data: &Dataset, name: &str) -> Outcome<CheckedStatement> {
     })
 }
 
+/// Seconds of processor time that this process has used, of all its threads: other programs on the machine don't change them. The clock
+/// where the system does not tell.
+fn work(since: Instant) -> f64 {
+    /// Ticks of a second in the system's files, on every Linux.
+    const TICKS: f64 = 100.0;
+    let ticks = || {
+        let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+        // The name of the program, in brackets, may hold spaces. User and system time are the 14th and 15th words.
+        let words: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        Some(words.get(11)?.parse::<f64>().ok()? + words.get(12)?.parse::<f64>().ok()?)
+    };
+    ticks().map_or_else(|| since.elapsed().as_secs_f64(), |ticks| ticks / TICKS)
+}
+
 /// Co-teaching trains two networks: twice the time and twice the weights of NPCL.
 fn cost(data: &Dataset) -> Outcome<Vec<CheckedStatement>> {
     let methods = [named("npcl")?.with_rate(RATE), named("co-teaching")?.with_rate(RATE)];
     let mut ratios = Vec::new();
     let mut networks = [0; 2];
+    let start = Instant::now();
     for _ in 0..TURNS {
         let mut seconds = [0.0; 2];
         for (position, method) in methods.iter().enumerate() {
+            let before = work(start);
             let fitted = train(data, method, TIMED_EPOCHS, &mut |_| {})?;
-            seconds[position] = fitted.epochs.iter().map(|epoch| epoch.seconds).sum();
+            seconds[position] = work(start) - before;
             networks[position] = fitted.networks.len();
         }
         ratios.push(seconds[1] / seconds[0]);
@@ -186,7 +203,7 @@ fn cost(data: &Dataset) -> Outcome<Vec<CheckedStatement>> {
     };
     Ok(vec![
         CheckedStatement {
-            says: "The time of Co-teaching is twice that of NPCL (1.6 to 2.4 times)".to_owned(),
+            says: "The processor time of Co-teaching is twice that of NPCL (1.6 to 2.4 times)".to_owned(),
             ruling,
             found: format!("{mean:.2} times ({low:.2} to {high:.2}) in {TURNS} turns of {TIMED_EPOCHS} epochs"),
         },

@@ -69,17 +69,29 @@ impl Generator {
         Ok(clean.with_truth(truth)?.relabel(given)?)
     }
 
-    /// Trains the network and labels every row it was not trained on.
-    fn labels(&self, clean: &Dataset, seed: u64, device: &str) -> Outcome<Vec<Label>> {
-        let (_, small) = clean.split(self.part, seed)?;
-        let plan = Plan {
+    /// Whether the labels for this data are in the cache already.
+    pub fn is_made(&self, data: &Dataset, seed: u64, device: &str) -> Outcome<bool> {
+        let clean = data.clone().relabel(data.truth().unwrap_or(data.given()).to_vec())?;
+        let made = Made { generator: self.to_string(), data: hash(&clean, None), seed, device: device.to_owned() };
+        Ok(tares_data::cache_dir().is_some_and(|cache| made.read(&made.file(&cache), &clean).is_some()))
+    }
+
+    /// The settings of its training.
+    pub fn plan(&self, seed: u64) -> Plan {
+        Plan {
             epochs: self.epochs,
             seed,
             schedule: Schedule::usual(&self.optimiser, self.epochs),
             optimiser: self.optimiser.clone(),
             augment: self.augment.clone(),
             ..Plan::default()
-        };
+        }
+    }
+
+    /// Trains the network and labels every row it was not trained on.
+    fn labels(&self, clean: &Dataset, seed: u64, device: &str) -> Outcome<Vec<Label>> {
+        let (_, small) = clean.split(self.part, seed)?;
+        let plan = self.plan(seed);
         let device = tares::device::by_name(device)?;
         let fit = Fit::new(&small, &Method::Standard, &plan).device(&device);
         let fit = fit.on_epoch(|_| if interrupt::asked() { Control::Stop } else { Control::Continue });

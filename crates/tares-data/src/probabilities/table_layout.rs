@@ -58,7 +58,7 @@ impl ProbabilityTables {
     /// # Errors
     /// Other columns than the layout's; labels that it does not know; columns that hold no numbers.
     pub fn with_layout(self, layout: &TableLayout) -> Result<ClassTables> {
-        let Self { sources, labels, ids } = self;
+        let Self { sources, labels, ids, .. } = self;
         let first = sources[0].path().to_owned();
         for source in &sources {
             let mut pair = [layout.columns.clone(), source.names().map(<[String]>::to_vec)];

@@ -15,6 +15,8 @@ use tares_core::estimate::{MissingRows, Probabilities};
 pub struct ProbabilityTables {
     pub(super) sources: Vec<ProbabilitySource>,
     pub(super) labels: LabelList,
+    /// What the column of labels is called in each file.
+    pub(super) label_columns: Vec<String>,
     pub(super) ids: Option<TableIds>,
 }
 
@@ -55,6 +57,7 @@ impl ProbabilityTables {
     /// Files that cannot be read, have no such column, or other columns than the first; a row without a label.
     pub fn open(paths: &[PathBuf], options: TableOptions<'_>) -> Result<Self> {
         let (mut sources, mut labels, mut ids) = (Vec::new(), LabelList::Numbers(Vec::new()), Vec::new());
+        let mut label_columns = Vec::new();
         let usual = [&GIVEN_NAMES[..], &LABEL_NAMES].concat();
         let known_rows: Vec<Option<usize>> = paths.iter().map(|path| rows_of_parquet(path)).collect::<Result<_>>()?;
         labels.reserve(known_rows.iter().flatten().fold(0, |sum, &rows| sum.saturating_add(rows)));
@@ -103,6 +106,7 @@ impl ProbabilityTables {
             if let Some(first) = sources.first() {
                 same_columns(first, &source)?;
             }
+            label_columns.push(label);
             sources.push(source);
         }
         if sources.is_empty() {
@@ -110,7 +114,7 @@ impl ProbabilityTables {
             return Err(DataError::format(named, Place::File, "holds no rows"));
         }
         let ids = options.id.map(|_| TableIds::new(ids, options.seed));
-        Ok(Self { sources, labels, ids })
+        Ok(Self { sources, labels, label_columns, ids })
     }
 
     /// Brings labels and columns together.
@@ -118,10 +122,37 @@ impl ProbabilityTables {
     /// # Errors
     /// Labels that fit the columns in no way; columns that hold no numbers.
     pub fn with_classes(self) -> Result<ClassTables> {
-        let Self { sources, labels, ids } = self;
-        let agreed = agree_classes(labels, sources[0].path(), &sources[0])?;
+        let Self { sources, labels, label_columns, ids } = self;
+        let agreed = agree_classes(labels, sources[0].path(), &sources[0])
+            .map_err(|error| other_labels(&sources, &label_columns).unwrap_or(error))?;
         class_tables(sources, agreed, ids)
     }
+}
+
+/// The first file whose labels are not among those of the first file, if there is one. Labels are read again: this is only asked when
+/// something is wrong with them.
+fn other_labels(sources: &[ProbabilitySource], columns: &[String]) -> Option<DataError> {
+    let mut first: Option<(&Path, Vec<String>)> = None;
+    for (source, column) in sources.iter().zip(columns) {
+        let path = source.path();
+        let labels = match source.parquet() {
+            Some(file) => parquet_labels(file, &label_leaf(file, Some(column), &[]).ok()?, MissingRows::Skip).ok()?,
+            None => read_labels(path, Some(column)).ok()?,
+        };
+        let names = labels.names();
+        let Some((before, classes)) = &first else {
+            first = Some((path, agree_classes(labels, path, source).ok()?.classes));
+            continue;
+        };
+        if let Some(name) = names.iter().find(|name| !classes.contains(name)) {
+            let shown: Vec<&str> = classes.iter().take(8).map(String::as_str).collect();
+            let more = if classes.len() > 8 { ", …" } else { "" };
+            let problem =
+                format!("label \"{name}\" is none of the classes of {}: {}{more}", before.display(), shown.join(", "));
+            return Some(DataError::format(path, Place::File, problem));
+        }
+    }
+    None
 }
 
 pub(super) fn class_tables(
@@ -178,9 +209,12 @@ fn is_table_of_probabilities(path: &Path, options: TableOptions<'_>) -> bool {
         let all = source.rows();
         let (file, _) = source.with_classes(&classes, all)?;
         let mut values = vec![0f64; rows * classes.len()];
-        FileRows::<f64>::of(&file)
-            .read(0, &mut values)
-            .map_err(|error| DataError::format(path, Place::File, error.to_string()))?;
+        let read = FileRows::<f64>::of(&file).read(0, &mut values);
+        if names.is_empty() && read.is_err() {
+            // Lists of different lengths: the audit says which row is too short.
+            return Ok(true);
+        }
+        read.map_err(|error| DataError::format(path, Place::File, error.to_string()))?;
         let is_part = |row: &[f64]| {
             let known =
                 row.iter().all(|&p| (-1e-6..=1.005).contains(&p)) && (row.iter().sum::<f64>() - 1.0).abs() < 5e-3;

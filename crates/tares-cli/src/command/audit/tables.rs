@@ -45,7 +45,11 @@ impl Audit {
             [only] if only.is_file() || (only.is_dir() && !self.is_of_run()) => {
                 let asked_otherwise = !self.judges.is_empty() || self.reading.labels.is_some();
                 let files = find_tables(std::slice::from_ref(only)).ok()?;
-                (!asked_otherwise && holds_probabilities(&files, self.table_options())).then_some(named)
+                // Deeper than data sets lie (`data/` is Hugging Face's), Parquet is nothing but tables, whatever they lack.
+                let is_deep = |file: &PathBuf| ![Some(only.as_path()), Some(&only.join("data"))].contains(&file.parent());
+                let nested = only.is_dir() && files.iter().all(is_deep);
+                let is_table = nested || holds_probabilities(&files, self.table_options());
+                (!asked_otherwise && is_table).then_some(named)
             }
             [only] => (is_pattern(only) && !only.exists()).then_some(named),
             _ => Some(named),
@@ -71,9 +75,15 @@ impl Audit {
         }
         let opened = ProbabilityTables::open(&files, self.table_options()).map_err(|error| {
             let failure = Failure::from(error);
-            match failure.to_string().contains("label column") {
-                true => failure.way_out("name the column with --label, or add --labels FILE, or name the data"),
-                false => failure,
+            let text = failure.to_string();
+            let in_names = ["label", "class", "given", "y"].iter().any(|key| text.contains(&format!("/{key}=")));
+            match (text.contains("label column"), text.contains("has no label")) {
+                (true, _) if in_names => {
+                    failure.way_out("names of folders are not read: write the label into the files, as a column")
+                }
+                (true, _) => failure.way_out("name the column with --label, or add --labels FILE, or name the data"),
+                (false, true) => failure.way_out("correct the row, or leave out such rows with --missing skip"),
+                (false, false) => failure,
             }
         });
         let mut tables = opened?.with_classes()?;

@@ -70,6 +70,11 @@ impl Sharing {
         for cost in &costs {
             let left = match (cost.progress.finished, cost.seconds_left) {
                 (true, _) => String::new(),
+                (false, Some(seconds)) if cost.seconds_before > 0.0 => format!(
+                    "; {} left, {} of them before its first epoch",
+                    duration(seconds),
+                    duration(cost.seconds_before)
+                ),
                 (false, Some(seconds)) => format!("; {} left", duration(seconds)),
                 (false, None) => "; cost not known".to_owned(),
             };
