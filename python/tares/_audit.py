@@ -160,7 +160,9 @@ def _labels_or_missing(column: Any, known: npt.NDArray[Any] | None, label: str) 
     if values.dtype.kind == "f":
         absent = np.isnan(values)
     elif values.dtype.kind == "O":
-        absent = np.array([cell is None or cell != cell or type(cell).__name__ == "NAType" for cell in values.tolist()], dtype=np.bool_)
+        absent = np.array([_is_absent(cell) for cell in values.tolist()], dtype=np.bool_)
+    elif values.dtype.kind == "U":
+        absent = np.char.strip(values) == ""
     else:
         absent = np.zeros(len(values), dtype=np.bool_)
     what = f"column {label!r}"
@@ -168,6 +170,11 @@ def _labels_or_missing(column: Any, known: npt.NDArray[Any] | None, label: str) 
     codes = np.full(len(values), MISSING, dtype=np.uint32)
     codes[~absent] = some.codes
     return Labels(codes, some.classes, read_index(column), some.notes)
+
+
+def _is_absent(cell: Any) -> bool:
+    """Whether a cell holds no label. An empty text is none either, as in a file."""
+    return cell is None or cell != cell or type(cell).__name__ == "NAType" or (isinstance(cell, str) and not cell.strip())
 
 
 def _judge(rows: Rows, given: Labels, settings: dict[str, Any], truth: Any, progress: bool | None) -> Audit:

@@ -30,13 +30,14 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``tares methods`` lists, with their numbers as in ``"gce:0.5"``.
     network
         What is trained: ``"mlp"``, ``"mlp:256-256"``; for pictures ``"lenet"``, ``"cnn9"``, ``"resnet18"`` and others; or a model of columns,
-        ``"panel"``, ``"trees"`` or ``"linear"`` (with the methods npcl and standard).
+        ``"panel"``, ``"trees"``, ``"forest"`` or ``"linear"`` (with the methods npcl and standard, trees also with cl).
     noise_rate
         The share of wrong labels, for methods that need it; ``"auto"`` estimates it from the data first.
     epochs
         Passes over the rows. ``"auto"``: 60, or more if the rows are few, so that there are at least 2,000 steps.
     batch_size, learning_rate
-        How a network is trained (Adam, constant for 40 % of the epochs, then linear to 0).
+        How a network is trained (Adam, constant for 40 % of the epochs, then linear to 0). Models of columns choose their rounds and
+        penalties on held-out rows, so ``epochs``, ``batch_size`` and ``learning_rate`` are refused beside them.
     text
         Columns of a frame that hold texts. Others are recognised. Only ``"panel"`` and ``"linear"`` read texts.
     random_state
@@ -51,7 +52,8 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The classes, sorted.
     suspects_
         The labels that look wrong, worst first: a :class:`tares.Table` with ``row``, ``given``, ``suggested``, ``score``, ``p_suggested``,
-        ``reason``. They are judged by the network that was trained on them; :func:`tares.audit` uses models that were not, and finds more.
+        ``reason``. A network judges the labels it was trained on; :func:`tares.audit` uses models that were not, and finds more. Those of
+        a model of columns are the list of :func:`tares.audit`, by models that were not trained on the rows.
     noise_rate_
         The noise rate that the method was told, ``None`` if it was told none.
     noise_rate_interval_
@@ -185,6 +187,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rate = self.noise_rate
         if not isinstance(rate, (str, numbers.Real)):
             raise TypeError(f'noise_rate must be "auto" or a number in [0, 1), got {type(rate).__name__}')
+        self._refuse_idle()
         seed = self.random_state
         if seed is None:
             seed = 1
@@ -206,6 +209,15 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             "learning_rate": float(self.learning_rate),
             "seed": int(seed),
         }
+
+    def _refuse_idle(self) -> None:
+        """Refuses parameters that a model of columns would ignore, as the program does."""
+        if self.network not in ("panel", "trees", "forest", "linear"):
+            return
+        usual = {"epochs": "auto", "batch_size": 128, "learning_rate": 1e-3}
+        idle = [name for name, value in usual.items() if getattr(self, name) != value]
+        if idle:
+            raise ValueError(f"network {self.network!r} does not use {', '.join(idle)}: rounds, penalties and sizes are chosen on held-out rows; leave them out")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

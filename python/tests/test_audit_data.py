@@ -71,6 +71,27 @@ def test_rows_without_a_label_are_not_judged_but_get_a_suggestion() -> None:
     assert found.probs is not None and np.isnan(found.probs[3]).all()
 
 
+def test_an_empty_text_is_no_label() -> None:
+    frame, _ = flowers()
+    frame["species"] = frame["species"].astype(object)
+    frame.loc[[5, 40], "species"] = ["", " "]
+    found = tares.audit(frame, label="species")
+    assert list(found.classes) == ["iris", "rose", "tulip"] and found.unlabelled["row"].tolist() == [5, 40]
+    texts = {**frame.drop(columns="species").to_dict("list"), "species": np.array(frame["species"].tolist())}
+    assert tares.audit(texts, label="species").unlabelled["row"].tolist() == [5, 40]
+
+
+def test_a_narrow_array_is_judged_as_the_table_it_is() -> None:
+    draw = np.random.default_rng(2)
+    truth = draw.integers(0, 3, 600)
+    table = truth[:, None] + 1.3 * draw.normal(size=(600, 4))
+    found = tares.audit(truth, features=table.astype(np.float32))
+    # Without the limit of a table, most rows that are hard for the judges would be suspects.
+    assert any("hard for the model" in text for text in found.warnings), found.warnings
+    wide = np.hstack([table, draw.normal(size=(600, 100))]).astype(np.float32)
+    assert not any("are not listed" in text for text in tares.audit(truth, features=wide, judges=["linear"]).warnings)
+
+
 def test_embeddings_of_any_model_will_do() -> None:
     draw = np.random.default_rng(1)
     truth = draw.integers(0, 4, 400)

@@ -106,6 +106,14 @@ def test_frames_with_categories_and_missing_values(network: str) -> None:
     assert np.array_equal(same, model.predict(X))
 
 
+def test_the_suspects_of_a_panel_are_those_of_the_audit() -> None:
+    frame, _ = flowers()
+    model = tares.RobustClassifier(network="panel").fit(frame.drop(columns="species"), frame["species"])
+    found = tares.audit(frame, label="species")
+    assert np.array_equal(model.suspects_["row"], found.suspects["row"])
+    assert np.array_equal(model.suspects_["suggested"], found.suspects["suggested"])
+
+
 def test_labels_of_any_kind() -> None:
     X = np.random.default_rng(0).normal(size=(120, 2))
     sign = X[:, 0] > 0
@@ -148,7 +156,8 @@ def test_pictures_go_into_convolutional_networks() -> None:
         ({"method": "nplc"}, "did you mean npcl"),
         ({"network": "mpl"}, "did you mean mlp"),
         ({"network": "lenet"}, "lenet|picture|image"),
-        ({"network": "panel", "method": "gce"}, "method of panel must be standard or npcl"),
+        ({"network": "panel", "method": "gce", "epochs": "auto"}, "method of panel must be standard or npcl"),
+        ({"network": "trees", "epochs": 5, "batch_size": 64}, "network 'trees' does not use epochs, batch_size"),
         ({"noise_rate": 1.0}, "noise rate must be"),
         ({"noise_rate": "known"}, "noise_rate must be"),
         ({"noise_rate": float("nan")}, "noise rate must be"),

@@ -136,6 +136,50 @@ fn a_backbone_that_cannot_be_used_is_refused_before_any_picture() {
 }
 
 #[test]
+fn listed_pictures_without_a_label_get_one_suggested_and_are_predicted() {
+    let place = tempfile::tempdir().unwrap();
+    shades(place.path());
+    let mut list = "path,label\n".to_owned();
+    for class in ["dark", "light"] {
+        for i in 0..20 {
+            let label = if i == 3 { "" } else { class };
+            list.push_str(&format!("photos/{class}/{i:02}.png,{label}\n"));
+        }
+    }
+    std::fs::write(place.path().join("labels.csv"), &list).unwrap();
+    let backbone = network("classifier.onnx");
+    let line = ["audit", "labels.csv", "--backbone", &backbone, "--out", "found", "--exit-zero"];
+    let (said, notes) = tares(place.path(), &line).ends(0);
+    assert!(notes.contains("2 pictures have no label") && said.contains("38 in 2 classes"), "{said}{notes}");
+    let suggested = std::fs::read_to_string(place.path().join("found/labels-missing.csv")).unwrap();
+    assert!(
+        suggested.contains("photos/dark/03.png,dark") && suggested.contains("photos/light/03.png,light"),
+        "{suggested}"
+    );
+    // The files say which network computed the features, and how.
+    for file in ["summary.json", "audit.html"] {
+        let text = std::fs::read_to_string(place.path().join("found").join(file)).unwrap();
+        for part in [
+            "2 pictures have no label",
+            "classifier.onnx sees the middle of every picture at 8x8",
+            "features are the 8 inputs",
+        ] {
+            assert!(text.contains(part), "{file}: {part}");
+        }
+    }
+    // A network alone suggests nothing, and that is said.
+    let line = ["audit", "labels.csv", "--epochs", "1", "--out", "alone", "--exit-zero"];
+    let (_, notes) = tares(place.path(), &line).ends(0);
+    assert!(notes.contains("2 rows have no label, and networks suggest none"), "{notes}");
+    let line = format!("train labels.csv --backbone {backbone} --noise-rate 0.1 --out run");
+    tares(place.path(), &line.split_whitespace().collect::<Vec<_>>()).success();
+    let (_, said) = tares(place.path(), &["predict", "run", "labels.csv", "--out", "answers.csv"]).ends(0);
+    assert!(said.contains("on 38 rows that have a label"), "{said}");
+    let answers = std::fs::read_to_string(place.path().join("answers.csv")).unwrap();
+    assert_eq!(answers.lines().count(), 41);
+}
+
+#[test]
 fn a_list_of_pictures_is_audited_and_written_back() {
     let place = tempfile::tempdir().unwrap();
     shades(place.path());

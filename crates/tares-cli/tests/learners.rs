@@ -205,6 +205,16 @@ fn rows_without_a_label_take_no_part_and_are_predicted() {
     let suggested = fs::read_to_string(folder.path().join("audit/labels-missing.csv")).unwrap();
     let ids: Vec<&str> = suggested.lines().skip(1).map(|line| line.split(',').next().unwrap()).collect();
     assert_eq!(ids, ["4", "5", "99"], "{suggested}");
+    // The suggested labels go into the file, too, and nothing else changes.
+    assert!(said.contains("no label    3 rows") && said.contains("labels-missing.csv"), "{said}");
+    assert!(fs::read_to_string(folder.path().join("audit/audit.html")).unwrap().contains("3 rows have no label"));
+    let apply = ["apply-labels", "train.csv", "audit/labels-missing.csv", "--out", "labelled"];
+    assert!(tares_in(folder.path(), &apply).success().contains("3 rows without a label have one now"));
+    let labelled = fs::read_to_string(folder.path().join("labelled/train.csv")).unwrap();
+    for (number, (before, after)) in fs::read_to_string(&path).unwrap().lines().zip(labelled.lines()).enumerate() {
+        let new = [5, 6, 100].contains(&number);
+        assert!(after.starts_with(before) && (before == after) != new && !after.ends_with(','), "{before} {after}");
+    }
     // A file of true labels may have one for every row of the data.
     let truth: String = (0..=300).map(|row| if row == 0 { "truth\n" } else { "yes\n" }).collect();
     fs::write(folder.path().join("truth.csv"), truth).unwrap();

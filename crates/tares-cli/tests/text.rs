@@ -137,6 +137,11 @@ fn columns_that_are_no_texts_are_refused() {
     };
     judges("trees", "the rows are texts alone");
     judges("mlp:8", "the rows are texts alone");
+    // Short texts look like names. If there is nothing else, the way out is said.
+    let names: String = (0..300).map(|row| format!("note {row},{}\n", ["a", "b"][row % 2])).collect();
+    fs::write(folder.path().join("names.csv"), format!("note,label\n{names}")).unwrap();
+    let error = tares_in(folder.path(), &["audit", "names.csv", "--out", "out"]).fails(2);
+    assert!(error.contains("as names do (note); --text \"note\" reads"), "{error}");
     fs::write(folder.path().join("n.csv"), "x,label\n1,a\n2,b\n3,a\n4,b\n").unwrap();
     let error = tares_in(folder.path(), &["audit", "n.csv", "--judges", "bayes", "--out", "out"]).fails(2);
     assert!(error.contains("no column is a text"), "{error}");
