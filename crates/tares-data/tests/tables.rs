@@ -6,7 +6,7 @@ mod reading;
 use reading::{file, floats, plain, read, refusal};
 use std::fs;
 use std::path::PathBuf;
-use tares_data::{Format, LoadOptions, Loaded, load_with, write_relabelled};
+use tares_data::{Format, LoadOptions, Loaded, OutTable, load_with, write_relabelled};
 
 /// A file in a folder of its own.
 struct Sample {
@@ -46,6 +46,26 @@ fn parquet_numbers_keep_sign_and_size() {
     assert_eq!(row, [4e9, 9_223_372_036_854_777_856.0, -12.25, -123_456_789_012_345_678_901.5, 7.0]);
     // Every digit of a name is kept, even where a 64-bit float has none.
     assert_eq!(loaded.train.id(0), "9007199254740993");
+}
+
+#[test]
+fn parts_of_a_table_with_other_columns_name_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = |name: &str, columns: &[&str]| {
+        let labels: Vec<String> = (0..20).map(|row| ["a", "b"][row % 2].to_owned()).collect();
+        let start = OutTable::new().column("label", labels).unwrap();
+        let numbers: Vec<f64> = (0..20).map(f64::from).collect();
+        let table = columns.iter().fold(start, |table, column| table.column(column, numbers.clone()).unwrap());
+        table.write(&folder.path().join(name), false).unwrap();
+    };
+    part("part-0.parquet", &["height", "width"]);
+    part("part-1.parquet", &["height"]);
+    let said = refusal(folder.path(), &plain());
+    assert!(said.contains("part-1.parquet: must have the columns of ") && said.contains("no 'width' here"), "{said}");
+    part("part-1.parquet", &["height", "width", "day"]);
+    assert!(refusal(folder.path(), &plain()).contains("'day' only here"));
+    part("part-1.parquet", &["width", "height"]);
+    assert!(refusal(folder.path(), &plain()).contains("in another order here"));
 }
 
 #[test]

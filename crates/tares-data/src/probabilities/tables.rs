@@ -6,7 +6,7 @@ use super::table_ids::IdColumn;
 use super::{Agreed, ClassColumns, FileKind, FileRows, LabelList, ProbabilityFile, ProbabilitySource, TableIds};
 use crate::error::{DataError, Place, Result};
 use crate::format::parquet::ParquetFile;
-use crate::table::columns::LABEL_NAMES;
+use crate::table::columns::{LABEL_NAMES, difference};
 use std::path::{Path, PathBuf};
 use tares_core::estimate::{MissingRows, Probabilities};
 
@@ -267,18 +267,7 @@ fn same_columns(first: &ProbabilitySource, other: &ProbabilitySource) -> Result<
     match (first.names(), other.names()) {
         (None, None) if first.width() == other.width() => Ok(()),
         (None, None) => differ(format!("{} classes there, {} here", first.width(), other.width())),
-        (Some(names), Some(here)) => {
-            let lacking = |of: &[String], among: &[String]| -> Vec<String> {
-                of.iter().filter(|name| !among.contains(name)).take(8).map(|name| format!("'{name}'")).collect()
-            };
-            let (without, more) = (lacking(names, here), lacking(here, names));
-            match (without.is_empty(), more.is_empty()) {
-                (true, true) => Ok(()),
-                (false, true) => differ(format!("no {} here", without.join(", "))),
-                (true, false) => differ(format!("{} only here", more.join(", "))),
-                (false, false) => differ(format!("no {} here, but {}", without.join(", "), more.join(", "))),
-            }
-        }
+        (Some(names), Some(here)) => difference(names, here).map_or(Ok(()), differ),
         (Some(_), None) => differ("a column per class there, a column of lists here".to_owned()),
         (None, Some(_)) => differ("a column of lists there, a column per class here".to_owned()),
     }

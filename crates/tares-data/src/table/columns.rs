@@ -302,6 +302,20 @@ pub(crate) fn label_position(names: &[&str], wanted: Option<&str>, header: bool)
     }))
 }
 
+/// Which columns of a file the other lacks; `None` if both have the same, in any order.
+pub(crate) fn difference(there: &[String], here: &[String]) -> Option<String> {
+    let lacking = |of: &[String], among: &[String]| -> Vec<String> {
+        of.iter().filter(|name| !among.contains(name)).take(8).map(|name| format!("'{name}'")).collect()
+    };
+    let (without, more) = (lacking(there, here), lacking(here, there));
+    match (without.is_empty(), more.is_empty()) {
+        (true, true) => None,
+        (false, true) => Some(format!("no {} here", without.join(", "))),
+        (true, false) => Some(format!("{} only here", more.join(", "))),
+        (false, false) => Some(format!("no {} here, but {}", without.join(", "), more.join(", "))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

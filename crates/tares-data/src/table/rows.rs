@@ -9,7 +9,7 @@ use crate::io::Input;
 use crate::load::{LoadOptions, Loaded, NewRows};
 use crate::reading::{Reading, RowShape};
 use crate::source::{Format, Found, Origin, recognise};
-use crate::table::columns::{ColumnKind, LeftOut, MISSING, RawTable, Values, label_position};
+use crate::table::columns::{ColumnKind, LeftOut, MISSING, RawTable, Values, difference, label_position};
 use crate::table::index;
 use crate::table::labels::LabelColumn;
 use crate::table::rules::TableRules;
@@ -360,21 +360,6 @@ pub(crate) fn from_jsonl(
     TablePart::of(table, label.map(|(name, _)| name), id)
 }
 
-/// How the columns of a file differ from those of the first file.
-fn other_columns(first: &Path, there: &[String], here: &[String]) -> String {
-    let lacking = |of: &[String], among: &[String]| -> Vec<String> {
-        of.iter().filter(|name| !among.contains(name)).take(8).map(|name| format!("'{name}'")).collect()
-    };
-    let (without, more) = (lacking(there, here), lacking(here, there));
-    let difference = match (without.is_empty(), more.is_empty()) {
-        (true, true) => "another order".to_owned(),
-        (false, true) => format!("no {} here", without.join(", ")),
-        (true, false) => format!("{} only here", more.join(", ")),
-        (false, false) => format!("no {} here, but {}", without.join(", "), more.join(", ")),
-    };
-    format!("must have the columns of {}: {difference}", first.display())
-}
-
 /// Reads files of one table, one after the other.
 fn read_parquet(paths: &[PathBuf], wanted: Wanted<'_>) -> Result<TablePart> {
     let mut all: Option<RawTable> = None;
@@ -400,7 +385,9 @@ fn read_parquet(paths: &[PathBuf], wanted: Wanted<'_>) -> Result<TablePart> {
         }
         if *names.get_or_insert_with(|| own.clone()) != own {
             let first = names.unwrap_or_default();
-            return Err(DataError::format(path, Place::File, other_columns(&paths[0], &first, &own)));
+            let difference = difference(&first, &own).unwrap_or_else(|| "in another order here".to_owned());
+            let problem = format!("must have the columns of {}: {difference}", paths[0].display());
+            return Err(DataError::format(path, Place::File, problem));
         }
         let special: Vec<&str> = label_name.as_deref().into_iter().chain(wanted.id).collect();
         let mut table = file.table_with(&leaves, &special)?;

@@ -46,7 +46,8 @@ impl Audit {
                 let asked_otherwise = !self.judges.is_empty() || self.reading.labels.is_some();
                 let files = find_tables(std::slice::from_ref(only)).ok()?;
                 // Deeper than data sets lie (`data/` is Hugging Face's), Parquet is nothing but tables, whatever they lack.
-                let is_deep = |file: &PathBuf| ![Some(only.as_path()), Some(&only.join("data"))].contains(&file.parent());
+                let is_deep =
+                    |file: &PathBuf| ![Some(only.as_path()), Some(&only.join("data"))].contains(&file.parent());
                 let nested = only.is_dir() && files.iter().all(is_deep);
                 let is_table = nested || holds_probabilities(&files, self.table_options());
                 (!asked_otherwise && is_table).then_some(named)
