@@ -5,7 +5,9 @@
 
 use crate::cpu::conv::Geometry;
 use crate::cpu::conv::im2col::{lower, raise};
+use crate::cpu::conv::pairs::{Products, totals};
 use crate::cpu::gemm::{Matrix, multiply};
+use crate::cpu::lane::{LANES, ZERO};
 use crate::cpu::scratch;
 use crate::cpu::simd::{Kernel, Register, widest};
 use crate::cpu::sum::sum;
@@ -22,6 +24,10 @@ const TASKS: usize = 16;
 
 /// About how many floats one task adds up.
 const SUM_FLOATS: usize = 1 << 15;
+
+/// With at most so many weights, as in a first layer, their gradient is summed in registers: a product of matrices would transpose a factor,
+/// which takes longer than so few multiplications.
+const FEW_WEIGHTS: usize = 1 << 11;
 
 /// `y = conv2d(x, weight) + bias`.
 pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
@@ -164,15 +170,28 @@ pub(crate) fn weight_gradient(g: &Geometry, x: &[f32], dy: &[f32]) -> Vec<f32> {
                 &x[images.start * g.ci * plane..images.end * g.ci * plane],
                 &dy[images.start * g.co * s..images.end * g.co * s],
             );
-            scratch::floats(channels * g.taps() * side * s, |lowered| {
-                for (turn, (x, dy)) in x.chunks(side * g.ci * plane).zip(dy.chunks(side * g.co * s)).enumerate() {
-                    let columns = x.len() / (g.ci * plane) * s;
-                    lower(g, x, some.clone(), lowered);
-                    with_side_by_side(g, dy, |dy| {
-                        let left = Matrix { data: dy, row: columns, column: 1 };
-                        let right = Matrix { data: lowered, row: 1, column: columns };
-                        multiply([g.co, rows, columns], sum, rows, turn > 0, left, right);
-                    });
+            let in_registers = s.is_multiple_of(LANES) && g.co * rows <= FEW_WEIGHTS;
+            let lanes = if in_registers { g.co * rows } else { 0 };
+            scratch::lanes([lanes], |[pairs]| {
+                pairs.fill(ZERO);
+                scratch::floats(channels * g.taps() * side * s, |lowered| {
+                    for (turn, (x, dy)) in x.chunks(side * g.ci * plane).zip(dy.chunks(side * g.co * s)).enumerate() {
+                        let columns = x.len() / (g.ci * plane) * s;
+                        lower(g, x, some.clone(), lowered);
+                        with_side_by_side(g, dy, |dy| {
+                            if in_registers {
+                                let x = &lowered[..rows * columns];
+                                widest(Products { s: columns, channels: [g.co, rows], dy, x, sum: &mut *pairs });
+                                return;
+                            }
+                            let left = Matrix { data: dy, row: columns, column: 1 };
+                            let right = Matrix { data: lowered, row: 1, column: columns };
+                            multiply([g.co, rows, columns], sum, rows, turn > 0, left, right);
+                        });
+                    }
+                });
+                if in_registers {
+                    totals(pairs, sum);
                 }
             });
         });
