@@ -39,7 +39,9 @@ fn main() {
     tares::join_workers();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [case, directory] = arguments.as_slice() else {
-        eprintln!("usage: compare_step CASE DIR, CASE one of mlp, small-cnn, lenet, cnn9, cnn9-128, resnet18, densenet, vgg16");
+        eprintln!(
+            "usage: compare_step CASE DIR, CASE one of mlp, small-cnn, lenet, cnn9, cnn9-128, resnet18, densenet, vgg16"
+        );
         std::process::exit(2);
     };
     let directory = Path::new(directory);
