@@ -15,7 +15,7 @@ use tares_core::{Curriculum, Dataset, Label, Noise, Threshold};
 const EPOCHS: usize = 30;
 /// How often the two methods are timed in turns, and for how many epochs each time.
 const TURNS: usize = 7;
-const TIMED_EPOCHS: usize = 4;
+const TIMED_EPOCHS: usize = 10;
 /// The fraction of wrong labels.
 const RATE: f64 = 0.5;
 /// Rounding of sums of thousands of numbers.
