@@ -78,7 +78,7 @@ fn trees_judge_columns_of_many_categories_and_are_missed_where_there_are_too_man
     let mut text = names.join(",") + ",label\n";
     for _ in 0..600 {
         let cells: Vec<usize> = (0..7).map(|_| draw.below(90)).collect();
-        let label = if cells[0] % 2 == 0 { "even" } else { "odd" };
+        let label = if cells[0].is_multiple_of(2) { "even" } else { "odd" };
         let cells: Vec<String> = cells.iter().map(|cell| format!("v{cell}")).collect();
         text.push_str(&format!("{},{label}\n", cells.join(",")));
     }

@@ -49,7 +49,7 @@ use tares_data::probabilities::{
   tares audit photos/ --out audits/photos --resume          continue after Ctrl-C or a crash
   tares audit --labels y.npy --probs p.npy --out DIR        any model's out-of-sample probabilities
   tares audit flowers.csv --label species --probs p.csv     the same, and the page shows the rows
-  tares audit runs/flowers-npcl                             a finished run, judged by its training history
+  tares audit runs/flowers-npcl                             a finished run: what its judges said, or a network's history
   tares audit --labels y.npy --probs p.npy --features f.npy adds a second estimate of the noise rate
   tares audit probs/*.parquet --id-column id                tables of labels and probabilities, of any number and length
 
