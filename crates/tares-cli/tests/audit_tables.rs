@@ -10,6 +10,9 @@ use tares_data::OutTable;
 
 const NAMES: [&str; 3] = ["cat", "cow", "dog"];
 
+/// The label of a row.
+type LabelOf<'a> = &'a dyn Fn(usize) -> String;
+
 /// Rows with ids: a good judge's probabilities, every eighth label wrong.
 fn rows(count: usize) -> Vec<(String, usize, [f32; 3])> {
     let mut draw = stream(5, "tables");
@@ -182,8 +185,7 @@ fn tables_with_other_columns_are_refused() {
     // Labels that the first file does not have.
     let mouse = |row: usize| if row == 20 { "mouse".to_owned() } else { NAMES[all[row].1].to_owned() };
     let numbers = |row: usize| all[row].1.to_string();
-    let forms: [(&str, &dyn Fn(usize) -> String, &str); 2] =
-        [("c.parquet", &mouse, "mouse"), ("d.parquet", &numbers, "0")];
+    let forms: [(&str, LabelOf<'_>, &str); 2] = [("c.parquet", &mouse, "mouse"), ("d.parquet", &numbers, "0")];
     for (name, label, unknown) in forms {
         let start = OutTable::new().column("label", (0..40).map(label).collect::<Vec<String>>()).unwrap();
         let table = NAMES
