@@ -201,9 +201,9 @@ pub(crate) fn per_channel(p: Planes, planes: &[[f32; 2]], var: &[f32], eps: f32)
         dbeta: vec![0.0; p.channels],
         corrections: vec![[0.0; 2]; p.channels],
     };
-    for c in 0..p.channels {
+    for (c, var) in var.iter().enumerate() {
         let of_channel = || planes.iter().skip(c).step_by(p.channels);
-        let r = 1.0 / (f64::from(var[c]) + f64::from(eps)).sqrt();
+        let r = 1.0 / (f64::from(*var) + f64::from(eps)).sqrt();
         let g: f64 = of_channel().map(|v| f64::from(v[0])).sum();
         let gx: f64 = of_channel().map(|v| f64::from(v[1])).sum();
         (found.dgamma[c], found.dbeta[c]) = ((gx * r) as f32, g as f32);

@@ -133,9 +133,9 @@ impl Products<'_> {
                 }
             }
         }
-        for m in 0..M {
-            for n in 0..N {
-                sums[m][n].store(&mut self.sum[place(m, n)]);
+        for (m, sums) in sums.iter().enumerate() {
+            for (n, sum) in sums.iter().enumerate() {
+                sum.store(&mut self.sum[place(m, n)]);
             }
         }
     }
