@@ -198,7 +198,7 @@ class Bound(Kept):
 class Gate(Hidden):
     """The third form: the burn-in ends once labels are memorised, or after `burn` of the epochs if the network knows its unsure rows nearly as well as its sure ones. If neither is seen
     before `release` of the epochs, or with few hidden rows per class, all labels are believed to the end."""
-    few = 10; known = .5; release = .6; log = False; z3 = 1.; agrees = .35; once = True; extra = True
+    few = 10; known = .5; release = .6; log = False; z3 = 1.; agrees = 0.; least_known = .25; once = True; extra = True
     def init(s):
         super().init(); s.plain = np.zeros(s.R, bool)
         if s.mask.sum() < s.few * s.K: s.mask[:] = False; s.plain[:] = True
@@ -209,7 +209,7 @@ class Gate(Hidden):
             w = np.nonzero((t[r].argmax(1) == k) & s.mask)[0]; w = w[np.argsort(-t[r, w, k], kind="stable")]; half = -(-len(w) // 2)
             for part, rows in ((0, w[:half]), (1, w[half:])): right[part] += (s.given[r, rows] == k).sum(), len(rows)
         share = (right[:, 0] + .5) / (right[:, 1] + 1); sure, unsure = share - s.chance[r]; var = share * (1 - share) / (right[:, 1] + 1)
-        if share[0] < s.agrees: return 0
+        if share[0] < s.agrees or unsure / (1 - s.chance[r]) < s.least_known: return 0
         return (unsure - s.z3 * (var[1] + s.known ** 2 * var[0]) ** .5) / max(sure, 1e-3)
     def begin(s, e):
         t = s.answers(s.t)
@@ -238,14 +238,14 @@ class Gate(Hidden):
         q = s.q[:, i] = np.where(young, s.labels[:, i], s.believe(t, i)); q = np.where(young & ~plain & s.mask[i][None, :, None], p, q); return (p - q) / len(i)
 
 def but(cls, **more): return type("Variant", (cls,), more)
-early = dict(only=True, release=0)
-V.update({"told": Told, "told, gamma 1": but(Told, last=1.), "third": Gate, "third, log": but(Gate, log=True), "third, wide": but(Gate, wide=True, log=True),
- "of all rows": but(Counted), "likely": but(Kept, est="min"), "likely, falling": but(Kept, est="min", fall=True), "root": but(Counted, own=True, root=1),
- "room": but(Bound), "room, once": but(Bound, release=0), "least": but(Bound, **early), "least, anew": but(Bound, only=True), "least, anew, falling": but(Bound, only=True, fall=True),
- "least, anew, 1": but(Bound, only=True, z2=1.), "least, anew, part": but(Bound, only=True, moving=True), "lower 2.5": but(Bound, **early, strict=2.5, few=10), "lower 2": but(Bound, **early, strict=2., few=10),
- "lower 2.5, falling": but(Bound, **early, strict=2.5, few=10, fall=True, latest=1.), "memorised": but(Bound, **early, strict=2.5, few=10, burn=9., latest=9.), "memorised, 60 %": but(Bound, **early, few=10, burn=1.),
- "known": but(Gate, z3=0., agrees=0., once=False, extra=False), "known .6": but(Gate, known=.6, z3=0., agrees=0., once=False, extra=False), "known 1": but(Gate, agrees=0., once=False, extra=False),
- "known 2": but(Gate, z3=2., agrees=0., once=False, extra=False), "known 1, .4": but(Gate, agrees=.4, once=False, extra=False), "known once": but(Gate, extra=False)})
+judged = dict(agrees=.35, least_known=0.); early = dict(only=True, release=0)
+V.update({"told": Told, "told gamma 1": but(Told, last=1.), "third": Gate, "third log": but(Gate, log=True), "third wide": but(Gate, wide=True, log=True),
+ "of all rows": but(Counted), "likely": but(Kept, est="min"), "likely falling": but(Kept, est="min", fall=True), "root": but(Counted, own=True, root=1),
+ "room": but(Bound), "room once": but(Bound, release=0), "least": but(Bound, **early), "least anew": but(Bound, only=True), "least anew falling": but(Bound, only=True, fall=True),
+ "least anew 1": but(Bound, only=True, z2=1.), "least anew part": but(Bound, only=True, moving=True), "lower 2.5": but(Bound, **early, strict=2.5, few=10), "lower 2": but(Bound, **early, strict=2., few=10),
+ "lower 2.5 falling": but(Bound, **early, strict=2.5, few=10, fall=True, latest=1.), "memorised": but(Bound, **early, strict=2.5, few=10, burn=9., latest=9.), "memorised 60 %": but(Bound, **early, few=10, burn=1.),
+ "known": but(Gate, z3=0., agrees=0., least_known=0., once=False, extra=False), "known .6": but(Gate, known=.6, z3=0., agrees=0., least_known=0., once=False, extra=False), "known 1": but(Gate, agrees=0., least_known=0., once=False, extra=False),
+ "known 2": but(Gate, z3=2., agrees=0., least_known=0., once=False, extra=False), "known 1 .4": but(Gate, agrees=.4, least_known=0., once=False, extra=False), "known once": but(Gate, extra=False, **judged), "third judged": but(Gate, **judged)})
 for name in list(V): # the same with the network that memorises
-    V[name + ", wide"] = V.get(name + ", wide") or but(V[name], wide=True)
+    V[name + " wide"] = V.get(name + " wide") or but(V[name], wide=True)
 if __name__ == "__main__": bench(sys.argv[3].split(","), sys.argv[2].split(","), [int(s) for s in sys.argv[4:]] or [1, 2])

@@ -17,7 +17,8 @@
 //!
 //! ```text
 //! memorised   (v − h) / (v − chance)     v, h: the mean of t_i(y_i) over visible and hidden rows; chance = Σ_y share(y)²
-//! known       (u − chance) / (s − chance)    s, u: how often answers agree with hidden labels, on the surer half of them and on the rest
+//! known       (u − chance) / (s − chance), (u − chance) / (1 − chance)    s, u: how often answers agree with hidden labels, on the
+//!             surer half of them and on the rest
 //! rate        T[c][y] · D / d                c ≠ y;  D, d: how often sure answers differ from the label, on hidden rows then and on all now
 //! ```
 //! The first tells that believing all labels does harm, the third how often they are wrong. The second tells whether disagreement can be

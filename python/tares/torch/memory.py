@@ -15,8 +15,8 @@ LEAST = 1e-4
 MEMORISED = 0.25
 #: ... and the difference exceeds this many standard errors.
 ERRORS = 3.0
-#: Unless labels are memorised, none is corrected by a network whose surer answers agree with fewer of the hidden labels than these.
-AGREES = 0.35
+#: Unless labels are memorised, none is corrected by a network that knows less than this (0: chance, 1: all) about its unsure rows.
+LEAST_KNOWN = 0.25
 #: Fewer hidden rows per class than these tell nothing.
 FEWEST = 10
 #: The parts of the sure rows that may disagree less than all of them ...
@@ -258,9 +258,10 @@ class MemoryLoss(nn.Module):
             share = (right + 0.5) / count
             shares.append(share)
             squares.append(share * (1 - share) / count)
-        sure, unsure = (share - self._chance() for share in shares)
-        error = math.sqrt(squares[1] + self.known**2 * squares[0])
-        return shares[0] >= AGREES and sure > 0 and unsure - self.known * sure >= error
+        left = max(1 - self._chance(), 1e-9)
+        sure, unsure = ((share - self._chance()) / left for share in shares)
+        error = math.sqrt(squares[1] + self.known**2 * squares[0]) / left
+        return unsure >= LEAST_KNOWN and sure > 0 and unsure - self.known * sure >= error
 
     def _least_disagreement(self) -> float:
         """The disagreement of the surest hidden rows, or of fewer of them that surely disagree less: hard rows are not wrong labels."""

@@ -18,14 +18,13 @@ pub struct Memorised {
     pub errors: f64,
 }
 
-/// How well a memory knows hidden labels: above chance, on the rows of each class that it is surer of and on the others.
+/// How well a memory knows hidden labels, on the rows of each class that it is surer of and on the others. 0: as often as by chance;
+/// 1: always.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Known {
     /// How often the surer half of the answers agrees with the labels.
-    pub agreement: f64,
-    /// How much more often than by chance that is.
     pub sure: f64,
-    /// The same of the other half.
+    /// How often the other half does.
     pub unsure: f64,
     /// The squared standard errors of both.
     pub squared_errors: [f64; 2],
@@ -36,7 +35,7 @@ impl Known {
     ///
     /// ```
     /// use tares_core::memory::Known;
-    /// let known = |unsure| Known { agreement: 0.5, sure: 0.4, unsure, squared_errors: [0.001, 0.001] };
+    /// let known = |unsure| Known { sure: 0.4, unsure, squared_errors: [0.001, 0.001] };
     /// assert!(known(0.35).at_least(0.5, 1.0)); // 0.35 − 0.2 is more than √(0.001 + 0.25 · 0.001)
     /// assert!(!known(0.22).at_least(0.5, 1.0));
     /// ```
@@ -106,10 +105,11 @@ impl Memory {
             }
         }
         let [sure, unsure] = parts.map(|part| (part.sum + 0.5) / (part.count + 1.0));
-        let squared = |share: f64, part: &Spread| share * (1.0 - share) / (part.count + 1.0);
         let chance = chance(given, self.classes);
+        let left = (1.0 - chance).max(1e-9);
+        let squared = |share: f64, part: &Spread| share * (1.0 - share) / (part.count + 1.0) / (left * left);
         let squared_errors = [squared(sure, &parts[0]), squared(unsure, &parts[1])];
-        Ok(Known { agreement: sure, sure: sure - chance, unsure: unsure - chance, squared_errors })
+        Ok(Known { sure: (sure - chance) / left, unsure: (unsure - chance) / left, squared_errors })
     }
 
     /// How often the labels of the `hidden` rows differ from what the memory is surest of.

@@ -137,7 +137,7 @@ fn wrong_labels_are_as_frequent_on_sure_rows_as_on_unsure_ones_and_hard_rows_are
     // 30 % of the labels are wrong wherever the memory is sure or not.
     let (memory, given, hidden) = hidden_rows(|place| place % 10 < 3);
     let known = memory.known(&given, &hidden).unwrap();
-    assert!((known.agreement - 0.7).abs() < 0.01 && (known.sure - known.unsure).abs() < 0.01, "{known:?}");
+    assert!((known.sure - 0.4).abs() < 0.02 && (known.sure - known.unsure).abs() < 0.02, "{known:?}");
     assert!(known.at_least(0.5, 1.0), "{known:?}");
     assert_eq!(memory.least_disagreement(&given, &hidden, 0.5), memory.disagreement(&given, 0..800, 0.5));
     // All labels are right, and the memory errs the more, the less sure it is: never on the surest tenth, in 45 % of the last.

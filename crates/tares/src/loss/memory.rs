@@ -15,8 +15,8 @@ use tares_core::{Error, Label, Result};
 const MEMORISED: f64 = 0.25;
 /// ... and the difference exceeds this many standard errors.
 const ERRORS: f64 = 3.0;
-/// Unless labels are memorised, none is corrected by a network whose surer answers agree with fewer of the hidden labels than these.
-const AGREES: f64 = 0.35;
+/// Unless labels are memorised, none is corrected by a network that knows less than this (0: chance, 1: all) about its unsure rows.
+const LEAST: f64 = 0.25;
 
 /// How a burn-in ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -158,7 +158,7 @@ impl MemoryLoss {
     /// Whether disagreement with labels means wrong labels, and not rows that are too hard for the network.
     fn knows(&self) -> Result<bool> {
         let known = self.memory.known(&self.given, &self.hidden)?;
-        Ok(known.agreement >= AGREES && known.at_least(self.config.known, 1.0))
+        Ok(known.unsure >= LEAST && known.at_least(self.config.known, 1.0))
     }
 
     /// Whether this row is not learnt from at present.

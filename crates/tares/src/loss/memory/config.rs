@@ -15,8 +15,8 @@ const FEWEST: usize = 10;
 /// belief    the label   γ rises from 1 to sharpness   γ = sharpness
 /// ```
 /// In the burn-in the labels of some rows are hidden from the network. They tell when it has to end: as soon as other labels are
-/// memorised; or after `burn_in` of the epochs, if the network then knows its unsure rows nearly as well as its sure ones, so that it can be
-/// trusted to correct labels. If neither has been seen after `decide` of the epochs, or if there are fewer than ten hidden rows per class,
+/// memorised; or after `burn_in` of the epochs, if the network then knows its unsure rows, and nearly as well as its sure ones, so that it
+/// can be trusted to correct labels. If neither has been seen after `decide` of the epochs, or if there are fewer than ten hidden rows per class,
 /// nothing is ever corrected and this is plain cross-entropy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
