@@ -79,7 +79,8 @@ pub fn print(summary: &AuditSummary, out: &Path, labels: &str, screen: &Screen) 
         }
     }
     if summary.labels_missing > 0 {
-        screen.line(format!("no label    {} rows; labels-missing.csv suggests one for each", summary.labels_missing))?;
+        screen
+            .line(format!("no label    {} rows; labels-missing.csv suggests one for each", summary.labels_missing))?;
     }
     let missing = (summary.labels_missing > 0).then_some("labels-missing.csv");
     for file in ["suspects.csv", labels].into_iter().chain(missing).chain(["summary.json", "audit.html"]) {

@@ -7,7 +7,9 @@ use burn::module::RunningState;
 use burn::nn::conv::Conv2d;
 use burn::nn::{BatchNorm, Linear, PaddingConfig2d};
 use burn::tensor::{Tensor, activation};
-use tares_kernels::{batch_norm_act, batch_norm_act_pointwise, batch_norm_add_act, conv2d, relu_max_pool, scale_shift_act};
+use tares_kernels::{
+    batch_norm_act, batch_norm_act_pointwise, batch_norm_add_act, conv2d, relu_max_pool, scale_shift_act,
+};
 
 /// What follows a linear operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
