@@ -33,12 +33,14 @@ pub(super) fn forward(plan: &Plan, x: &[f32], weight: &[f32], bias: Option<&[f32
     let (g, tiles) = (&plan.g, plan.g.n * plan.per_image);
     let points = POINTS * tiles;
     scratch::lanes([blocks(g.ci) * points, blocks(g.co) * points], |[v, m]| {
-        each_block(plan, v, |block, field, v| widest(Planes { plan, tiles, block, what: What::Input(x), field, v }));
+        each_block(plan, v, |block, field, v| {
+            widest(Planes { plan, tiles, block, source: Source::Input(x), field, v })
+        });
         products(tiles, v, weight, [g.co, 9 * g.ci], [g.ci, 9], m);
         let m = &*m;
         y.par_chunks_mut(g.co * g.out_plane()).enumerate().for_each(|(i, image)| {
             scratch::lanes([plan.field_size()], |[field]| {
-                widest(Image { plan, tiles, i, what: What::Output(bias), m, field, image });
+                widest(Image { plan, tiles, i, target: Target::Output(bias), m, field, image });
             });
         });
     });
@@ -50,7 +52,7 @@ pub(super) fn gradients(plan: &Plan, x: &[f32], weight: &[f32], dy: &[f32], dx: 
     let points = POINTS * tiles;
     scratch::lanes([blocks(g.ci) * points, blocks(g.co) * points], |[v, d]| {
         each_block(plan, d, |block, field, v| {
-            widest(Planes { plan, tiles, block, what: What::Gradient(dy), field, v });
+            widest(Planes { plan, tiles, block, source: Source::Gradient(dy), field, v });
         });
         if !dx.is_empty() {
             let m = &mut *v;
@@ -58,13 +60,13 @@ pub(super) fn gradients(plan: &Plan, x: &[f32], weight: &[f32], dy: &[f32], dx: 
             let m = &*m;
             dx.par_chunks_mut(g.ci * g.plane()).enumerate().for_each(|(i, image)| {
                 scratch::lanes([plan.field_size()], |[field]| {
-                    widest(Image { plan, tiles, i, what: What::Input(&[]), m, field, image });
+                    widest(Image { plan, tiles, i, target: Target::Input, m, field, image });
                 });
             });
         }
         if !dw.is_empty() {
             each_block(plan, v, |block, field, v| {
-                widest(Planes { plan, tiles, block, what: What::Input(x), field, v });
+                widest(Planes { plan, tiles, block, source: Source::Input(x), field, v });
             });
             let v = &*v;
             dw.par_chunks_mut(LANES * g.ci * 9).zip(d.par_chunks(points)).for_each(|(dw, d)| {
@@ -96,12 +98,20 @@ fn products(tiles: usize, from: &[Lane], weight: &[f32], lane: [usize; 2], sum: 
     });
 }
 
-/// Which tensor is meant.
+/// What tiles are made of.
 #[derive(Clone, Copy)]
-enum What<'a> {
+enum Source<'a> {
     Input(&'a [f32]),
     Gradient(&'a [f32]),
+}
+
+/// What is made of tiles.
+#[derive(Clone, Copy)]
+enum Target<'a> {
+    /// `y`, with its bias.
     Output(Option<&'a [f32]>),
+    /// `dx`.
+    Input,
 }
 
 /// The tiles of sixteen channels of all images.
@@ -109,7 +119,7 @@ struct Planes<'a> {
     plan: &'a Plan,
     tiles: usize,
     block: usize,
-    what: What<'a>,
+    source: Source<'a>,
     field: &'a mut [Lane],
     v: &'a mut [Lane],
 }
@@ -118,19 +128,18 @@ impl Kernel for Planes<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
-        let Self { plan, tiles, block, what, field, v } = self;
+        let Self { plan, tiles, block, source, field, v } = self;
         let g = &plan.g;
-        let (values, channels, plane) = match what {
-            What::Gradient(dy) => (dy, g.co, g.out_plane()),
-            What::Input(x) => (x, g.ci, g.plane()),
-            What::Output(_) => return,
+        let (values, channels, plane) = match source {
+            Source::Gradient(dy) => (dy, g.co, g.out_plane()),
+            Source::Input(x) => (x, g.ci, g.plane()),
         };
         let of_block = block * LANES * plane..(block * LANES + LANES).min(channels) * plane;
         for (i, image) in values.chunks_exact(channels * plane).enumerate() {
             let planes = &image[of_block.clone()];
-            match what {
-                What::Gradient(_) => transform_gradient_planes::<R>(plan, tiles, i, planes, field, v),
-                _ => transform_input_planes::<R>(plan, tiles, i, planes, field, v),
+            match source {
+                Source::Gradient(_) => transform_gradient_planes::<R>(plan, tiles, i, planes, field, v),
+                Source::Input(_) => transform_input_planes::<R>(plan, tiles, i, planes, field, v),
             }
         }
     }
@@ -141,7 +150,7 @@ struct Image<'a> {
     plan: &'a Plan,
     tiles: usize,
     i: usize,
-    what: What<'a>,
+    target: Target<'a>,
     m: &'a [Lane],
     field: &'a mut [Lane],
     image: &'a mut [f32],
@@ -151,10 +160,10 @@ impl Kernel for Image<'_> {
     type Output = ();
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
-        let Self { plan, tiles, i, what, m, field, image } = self;
-        match what {
-            What::Output(bias) => write_output::<R>(plan, tiles, i, m, bias, field, image),
-            _ => write_input::<R>(plan, tiles, i, m, field, image),
+        let Self { plan, tiles, i, target, m, field, image } = self;
+        match target {
+            Target::Output(bias) => write_output::<R>(plan, tiles, i, m, bias, field, image),
+            Target::Input => write_input::<R>(plan, tiles, i, m, field, image),
         }
     }
 }
