@@ -9,7 +9,7 @@ import { visit } from "./devtools.mjs";
 
 const [directory, chromium = "/usr/bin/chromium"] = process.argv.slice(2);
 if (!directory) { console.error("usage: audit.mjs AUDIT_DIR [CHROMIUM]"); process.exit(2); }
-await visit(join(directory, "audit.html"), chromium, async ({ ask, press, go, check, download }) => {
+await visit(join(directory, "audit.html"), chromium, async ({ ask, press, go, goUntil, check, download }) => {
   const decided = () => ask("+document.getElementById('progress').value");
   // The page's data, with class numbers in place of names.
   const DATA = `(() => { const data = JSON.parse(document.getElementById('data').textContent); const number = (name) => data.classes.indexOf(name);
@@ -48,8 +48,7 @@ await visit(join(directory, "audit.html"), chromium, async ({ ask, press, go, ch
   await press("Escape");
   check("Esc closes", !(await ask("document.getElementById('dialog').open")));
 
-  await go();
-  check("decisions survive a reload", await decided() === 4);
+  check("decisions survive a reload", await goUntil("document.getElementById('progress').value === 4"));
 
   const file = await download("export", "labels-reviewed.csv");
   check("export downloads labels-reviewed.csv", file !== null);

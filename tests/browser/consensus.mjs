@@ -9,7 +9,7 @@ import { visit } from "./devtools.mjs";
 
 const [directory, chromium = "/usr/bin/chromium"] = process.argv.slice(2);
 if (!directory) { console.error("usage: consensus.mjs CONSENSUS_DIR [CHROMIUM]"); process.exit(2); }
-await visit(join(directory, "consensus.html"), chromium, async ({ ask, press, go, check, download }) => {
+await visit(join(directory, "consensus.html"), chromium, async ({ ask, press, go, goUntil, check, download }) => {
   const decided = () => ask("+document.getElementById('progress').value");
   const DATA = "JSON.parse(document.getElementById('data').textContent)";
   await go();
@@ -43,8 +43,7 @@ await visit(join(directory, "consensus.html"), chromium, async ({ ask, press, go
   await press("Escape");
   check("Esc closes", !(await ask("document.getElementById('dialog').open")));
 
-  await go();
-  check("decisions survive a reload", await decided() === 3);
+  check("decisions survive a reload", await goUntil("document.getElementById('progress').value === 3"));
   const file = await download("export", "labels-reviewed.csv");
   check("export downloads labels-reviewed.csv", file !== null);
   const told = file ? readFileSync(file, "utf8").trim().split("\n") : [];

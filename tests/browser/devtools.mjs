@@ -1,6 +1,6 @@
 // A page of the program in headless Chromium, over the DevTools protocol on a pipe: needs nothing but Node and Chromium.
 //
-//   await visit("DIR/audit.html", "/usr/bin/chromium", async ({ ask, press, go, check, download }) => { await go(); check("…", await ask("…")); });
+//   await visit("DIR/audit.html", "/usr/bin/chromium", async ({ ask, press, go, goUntil, check, download }) => { await go(); check("…", await ask("…")); });
 import { spawn } from "node:child_process";
 import { mkdtempSync, existsSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -52,6 +52,16 @@ export const visit = async (path, chromium, test) => {
     }
     throw new Error("the page did not load");
   };
+  // Opens the page anew until `expression` is true: a busy browser hands what was stored to the next page seconds later.
+  const goUntil = async (expression) => {
+    for (let tries = 1; tries <= 8; tries++) {
+      await go();
+      if (await ask(expression)) return true;
+      await sleep(500 * tries);
+    }
+    console.log(`     stored: ${await ask("JSON.stringify(Object.entries(localStorage))")}`);
+    return false;
+  };
   let failures = 0;
   const check = (what, holds) => { console.log(`${holds ? "ok  " : "FAIL"} ${what}`); if (!holds) failures++; };
   // The file that a click on `id` downloads; null if none comes.
@@ -68,7 +78,7 @@ export const visit = async (path, chromium, test) => {
     const target = targetInfos.find((t) => t.type === "page");
     session = (await send("Target.attachToTarget", { targetId: target.targetId, flatten: true })).sessionId;
     for (const domain of ["Page", "Runtime", "Log"]) await send(domain + ".enable");
-    await test({ ask, press, go, check, download });
+    await test({ ask, press, go, goUntil, check, download });
     check("no script error, nothing refused by the page's policy: " + problems.join("; "), problems.length === 0);
   } catch (error) {
     check(String(error), false);
