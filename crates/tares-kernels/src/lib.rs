@@ -7,6 +7,7 @@
 //!   conv/           convolution: `lowered.rs` (any kernel, stride, padding: im2col and a matrix product), `pairs.rs` (1×1, many pixels),
 //!                   `winograd/` (3×3 with stride 1: a quarter of the multiplications)
 //!   dense.rs norm.rs norm_pointwise.rs max_pool.rs average_pool.rs append.rs adam.rs
+//!   fresh.rs        new vectors, written by all threads
 //!   gemm.rs         matrix products; one of the two modules with `unsafe`
 //!   simd.rs         vector instructions chosen at run time; the other one
 //!   lane.rs         sixteen floats on a cache line
@@ -31,6 +32,7 @@ pub use op::average_pool::average_pool;
 pub use op::batch_norm::{batch_norm_act, batch_norm_add_act};
 pub use op::conv2d::conv2d;
 pub use op::dense::dense;
+pub use op::grow::grow;
 pub use op::max_pool::{max_pool, relu_max_pool};
 pub use op::norm_pointwise::batch_norm_act_pointwise;
 pub use op::scale_shift::scale_shift_act;

@@ -9,6 +9,8 @@
 //! - anything else: reads the files again, corrupts, trains one epoch with NPCL through `fit`, tests, and prints
 //!   `wall_ms cpu_ms objective accuracy`.
 
+#[path = "../../tares-cli/src/allocator.rs"]
+mod allocator; // the program's
 mod process;
 mod sgd_steps;
 
@@ -27,12 +29,10 @@ use tares::{Fit, InputTransform, Method, Plan, Schedule};
 use tares_core::{Dataset, Noise, Threshold, stream};
 use tares_data::{LoadOptions, load};
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 const RATE: f64 = 0.2;
 
 fn main() {
+    allocator::keep_memory();
     tares::join_workers();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [network, data, directory] = arguments.as_slice() else {

@@ -7,6 +7,8 @@
 //!   and the N losses are printed.
 //! - `N`: N steps (forward, mean cross-entropy, backward, Adam 1e-3), and `wall_ms cpu_ms` per step is printed.
 
+#[path = "../../tares-cli/src/allocator.rs"]
+mod allocator; // the program's
 mod process;
 mod sgd_steps;
 
@@ -29,13 +31,11 @@ use tares::safetensors::to_safetensors;
 use tares_core::{Shape, stream};
 use tares_kernels::{conv2d, dense, relu_max_pool};
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Batches that a run goes through again and again.
 const BATCHES: usize = 8;
 
 fn main() {
+    allocator::keep_memory();
     tares::join_workers();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [case, directory] = arguments.as_slice() else {

@@ -170,7 +170,7 @@ impl<'a> CrossValidation<'a> {
         Ok(values)
     }
 
-    fn identity(&self, fold: usize) -> Identity {
+    fn identity(&self, fold: usize) -> Identity<'_> {
         Identity::new(&self.network.to_string(), self.method, &self.plan_of(fold), self.data)
     }
 

@@ -44,7 +44,7 @@ pub(crate) struct Run<'a, N> {
     pub resume: Option<Checkpoint>,
     rows: Vec<usize>,
     init: &'a Init<'a, N>,
-    identity: Identity,
+    identity: Identity<'a>,
     on_epoch: OnEpoch<'a>,
     clean: Option<Vec<bool>>,
     pub history: History,
@@ -91,7 +91,7 @@ pub(crate) struct Start<'a> {
 
 impl<'a, N: Classifier> Run<'a, N> {
     /// A run at its start, or where the checkpoint left it.
-    pub fn new(start: Start<'a>, identity: Identity, init: &'a Init<'a, N>) -> Result<Self> {
+    pub fn new(start: Start<'a>, identity: Identity<'a>, init: &'a Init<'a, N>) -> Result<Self> {
         let rows = start.train.len();
         let mut inside = vec![true; rows];
         start.aside.iter().for_each(|&row| inside[row] = false);

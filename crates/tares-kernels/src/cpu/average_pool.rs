@@ -1,5 +1,6 @@
 //! The mean over 2×2 windows with stride 2, on slices.
 
+use crate::cpu::fresh::zeros;
 use crate::cpu::simd::{Kernel, Register, widest};
 use crate::cpu::threads::for_each;
 
@@ -9,7 +10,7 @@ const WINDOWS: usize = 1 << 13;
 /// The mean of each 2×2 window of `x [n, c, h, w]`.
 pub(crate) fn forward([n, c, h, w]: [usize; 4], x: &[f32]) -> Vec<f32> {
     let size = (h / 2) * (w / 2);
-    let mut y = vec![0.0; n * c * size];
+    let mut y = zeros(n * c * size);
     if size > 0 {
         let planes = WINDOWS.div_ceil(size);
         let tasks = y.chunks_mut(planes * size).zip(x.chunks(planes * h * w));
@@ -21,7 +22,7 @@ pub(crate) fn forward([n, c, h, w]: [usize; 4], x: &[f32]) -> Vec<f32> {
 /// The gradient of [`forward`]: a quarter of each element of `dy` to each place of its window.
 pub(crate) fn backward([n, c, h, w]: [usize; 4], dy: &[f32]) -> Vec<f32> {
     let size = (h / 2) * (w / 2);
-    let mut dx = vec![0.0; n * c * h * w];
+    let mut dx = zeros(n * c * h * w);
     if size > 0 {
         let planes = WINDOWS.div_ceil(size);
         let tasks = dx.chunks_mut(planes * h * w).zip(dy.chunks(planes * size));

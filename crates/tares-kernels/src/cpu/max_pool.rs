@@ -1,5 +1,6 @@
 //! 2×2 max pooling with stride 2, and ReLU before it, on slices.
 
+use crate::cpu::fresh::zeros;
 use crate::cpu::simd::{Kernel, Register, widest};
 use crate::cpu::threads::for_each;
 
@@ -12,7 +13,7 @@ const WINDOWS: usize = 1 << 13;
 /// The maximum of each 2×2 window of `x [n, c, h, w]`, after ReLU if `relu`, and which of the four values it is, or [`NOWHERE`].
 pub(crate) fn forward([n, c, h, w]: [usize; 4], x: &[f32], relu: bool) -> (Vec<f32>, Vec<u8>) {
     let size = (h / 2) * (w / 2);
-    let (mut y, mut which) = (vec![0.0; n * c * size], vec![0; n * c * size]);
+    let (mut y, mut which) = (zeros(n * c * size), vec![0; n * c * size]);
     if size > 0 {
         let planes = WINDOWS.div_ceil(size);
         let tasks = y.chunks_mut(planes * size).zip(which.chunks_mut(planes * size)).zip(x.chunks(planes * h * w));
@@ -24,7 +25,7 @@ pub(crate) fn forward([n, c, h, w]: [usize; 4], x: &[f32], relu: bool) -> (Vec<f
 /// The gradient of [`forward`]: each element of `dy` goes to the place its value came from.
 pub(crate) fn backward([n, c, h, w]: [usize; 4], which: &[u8], dy: &[f32]) -> Vec<f32> {
     let size = (h / 2) * (w / 2);
-    let mut dx = vec![0.0; n * c * h * w];
+    let mut dx = zeros(n * c * h * w);
     if size > 0 {
         let planes = WINDOWS.div_ceil(size);
         let tasks = dx.chunks_mut(planes * h * w).zip(which.chunks(planes * size)).zip(dy.chunks(planes * size));

@@ -7,6 +7,7 @@ pub(crate) mod append;
 pub(crate) mod average_pool;
 pub(crate) mod conv;
 pub(crate) mod dense;
+pub(crate) mod fresh;
 pub(crate) mod gemm;
 pub(crate) mod lane;
 pub(crate) mod max_pool;

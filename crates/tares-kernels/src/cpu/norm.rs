@@ -18,7 +18,9 @@
 
 mod passes;
 
+use crate::cpu::fresh::zeros;
 use crate::cpu::simd::widest;
+use crate::cpu::threads::for_each;
 use passes::{Apply, ApplyAndAdd, ApplyInPlace, InputGradient, Moments, Pass, Products};
 use rayon::prelude::*;
 
@@ -67,10 +69,29 @@ pub(crate) fn forward(
 }
 
 /// Mean and variance (biased) of every channel.
-pub(crate) fn statistics(p: Planes, x: &[f32]) -> (Vec<f32>, Vec<f32>) {
+fn statistics(p: Planes, x: &[f32]) -> (Vec<f32>, Vec<f32>) {
     let planes: Vec<[f32; 2]> = per_plane(p, |task, into| {
         widest(Moments { pixels: p.pixels, x: &x[task], into });
     });
+    moments(p, &planes)
+}
+
+/// The same bits for the channels from `first` on alone.
+pub(crate) fn statistics_from(first: usize, p: Planes, x: &[f32]) -> (Vec<f32>, Vec<f32>) {
+    let rest = Planes { channels: p.channels - first, ..p };
+    if first == 0 || rest.channels == 0 {
+        return statistics(rest, x);
+    }
+    let mut planes = vec![[0.0; 2]; rest.n * rest.channels];
+    let images = planes.chunks_mut(rest.channels).zip(x.chunks((p.channels * p.pixels).max(1)));
+    for_each(images, |(into, image)| {
+        widest(Moments { pixels: p.pixels, x: &image[first * p.pixels..], into });
+    });
+    moments(rest, &planes)
+}
+
+/// Of every channel, from mean and sum of squared deviations of every plane.
+fn moments(p: Planes, planes: &[[f32; 2]]) -> (Vec<f32>, Vec<f32>) {
     let count = (p.n * p.pixels).max(1) as f64;
     (0..p.channels)
         .map(|c| {
@@ -85,7 +106,7 @@ pub(crate) fn statistics(p: Planes, x: &[f32]) -> (Vec<f32>, Vec<f32>) {
 
 /// `y = leaky(scale·x + shift + kept)`.
 fn apply_and_add(p: Planes, x: &[f32], affine: &Affine, slope: f32, kept: &[f32]) -> Vec<f32> {
-    let mut y = vec![0.0; x.len()];
+    let mut y = zeros(x.len());
     let per_task = planes_per_task(p);
     let size = (per_task * p.pixels).max(1);
     let inputs = x.par_chunks(size).zip(kept.par_chunks(size));
@@ -97,7 +118,7 @@ fn apply_and_add(p: Planes, x: &[f32], affine: &Affine, slope: f32, kept: &[f32]
 
 /// `y = leaky(gamma·(x − mean)/√(var + eps) + beta)` for statistics that are given.
 pub(crate) fn apply(p: Planes, x: &[f32], affine: &Affine, slope: f32) -> Vec<f32> {
-    let mut y = vec![0.0; x.len()];
+    let mut y = zeros(x.len());
     let per_task = planes_per_task(p);
     if y.is_empty() {
         return y;
@@ -133,7 +154,7 @@ pub(crate) fn backward(
 ) -> Gradient {
     let Some(y) = y else { return through_norm(p, x, dy, [gamma, beta], mean, var, eps, slope) };
     // `y > 0` says the same as `z > 0`. What passed the activation is the gradient of both sides of the sum.
-    let mut passed = vec![0.0; dy.len()];
+    let mut passed = zeros(dy.len());
     let tasks = y.par_chunks(TASK_FLOATS).zip(dy.par_chunks(TASK_FLOATS));
     passed.par_chunks_mut(TASK_FLOATS).zip(tasks).for_each(|(passed, (y, dy))| {
         widest(Pass { slope, y, dy, passed });
@@ -169,7 +190,7 @@ fn through_norm(
         });
     });
     let PerChannel { dgamma, dbeta, corrections } = per_channel(p, &planes, var, eps);
-    let mut dx = vec![0.0; x.len()];
+    let mut dx = zeros(x.len());
     let per_task = planes_per_task(p);
     if !dx.is_empty() {
         let size = per_task * p.pixels;

@@ -9,9 +9,10 @@
 //! what a training step moves. So z is computed twice instead, group of images by group of images. Partial sums follow from the shapes alone.
 
 use crate::cpu::conv::pairs::{Products, totals};
+use crate::cpu::fresh::zeros;
 use crate::cpu::gemm::{Matrix, multiply};
 use crate::cpu::lane::{LANES, ZERO};
-use crate::cpu::norm::{Affine, PerChannel, Planes, per_channel, statistics};
+use crate::cpu::norm::{Affine, PerChannel, Planes, per_channel, statistics_from};
 use crate::cpu::scratch;
 use crate::cpu::simd::{Kernel, Register, mul_add, widest};
 use crate::cpu::threads::for_each;
@@ -35,6 +36,14 @@ pub(crate) struct Operands<'a> {
     pub slope: f32,
 }
 
+/// A gradient that reaches `x` past the operation, as the first channels of larger images.
+#[derive(Clone, Copy)]
+pub(crate) struct Past<'a> {
+    pub images: &'a [f32],
+    /// Floats of one image.
+    pub image: usize,
+}
+
 /// Gradients of [`forward`].
 pub(crate) struct Gradient {
     pub dx: Vec<f32>,
@@ -48,14 +57,17 @@ pub(crate) fn suits(pixels: usize) -> bool {
     pixels > 0 && pixels.is_multiple_of(LANES)
 }
 
-/// `y`, and mean and variance of every channel.
-pub(crate) fn forward(of: Operands) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
+/// `y`, and mean and variance of every channel. Those of the first channels may be `known`.
+pub(crate) fn forward(of: Operands, known: [&[f32]; 2]) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
     let Operands { p, x, weight, slope, .. } = of;
-    let (mean, var) = statistics(p, x);
+    let [mut mean, mut var] = known.map(<[f32]>::to_vec);
+    let (new_mean, new_var) = statistics_from(mean.len(), p, x);
+    mean.extend(new_mean);
+    var.extend(new_var);
     let affine = Affine::new(of.gamma, of.beta, &mean, &var, of.eps);
     let (s, inputs) = (p.pixels, p.channels);
     let outputs = weight.len() / inputs;
-    let mut y = vec![0.0; p.n * outputs * s];
+    let mut y = zeros(p.n * outputs * s);
     let side = side_by_side(p);
     for_each(y.chunks_mut(side * outputs * s).zip(x.chunks(side * inputs * s)), |(y, x)| {
         let columns = x.len() / inputs;
@@ -80,13 +92,13 @@ pub(crate) fn forward(of: Operands) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
     (y, mean, var)
 }
 
-/// All gradients, with the `mean` and `var` that [`forward`] returned.
-pub(crate) fn backward(of: Operands, mean: &[f32], var: &[f32], dy: &[f32]) -> Gradient {
+/// All gradients, with the `mean` and `var` that [`forward`] returned; `past` is added to that of `x`.
+pub(crate) fn backward(of: Operands, mean: &[f32], var: &[f32], dy: &[f32], past: Option<Past>) -> Gradient {
     let Operands { p, x, weight, slope, .. } = of;
     let affine = Affine::new(of.gamma, of.beta, mean, var, of.eps);
     let (s, inputs) = (p.pixels, p.channels);
     let outputs = weight.len() / inputs;
-    let mut dx = vec![0.0; x.len()];
+    let mut dx = zeros(x.len());
     let mut dw = vec![0.0; weight.len()];
     let mut planes = vec![[0.0; 2]; p.n * inputs];
     let side = side_by_side(p);
@@ -117,9 +129,11 @@ pub(crate) fn backward(of: Operands, mean: &[f32], var: &[f32], dy: &[f32]) -> G
         totals(partial, &mut dw);
     });
     let PerChannel { dgamma, dbeta, corrections } = per_channel(p, &planes, var, of.eps);
-    let per_task = run.min(side) * inputs * s;
-    for_each(dx.chunks_mut(per_task).zip(x.chunks(per_task)), |(dx, x)| {
-        widest(Finish { s, affine: &affine, mean, corrections: &corrections, x, dx });
+    let images = run.min(side);
+    let per_task = images * inputs * s;
+    for_each(dx.chunks_mut(per_task).zip(x.chunks(per_task)).enumerate(), |(task, (dx, x))| {
+        let past = past.map(|past| Past { images: &past.images[task * images * past.image..], ..past });
+        widest(Finish { s, affine: &affine, mean, corrections: &corrections, x, dx, past });
     });
     Gradient { dx, dgamma, dbeta, dw }
 }
@@ -211,7 +225,7 @@ impl Kernel for Pass<'_> {
     }
 }
 
-/// `dx = scale·(dx − correction₀ − (x − mean)·correction₁)`.
+/// `dx = scale·(dx − correction₀ − (x − mean)·correction₁) + past`.
 struct Finish<'a> {
     s: usize,
     affine: &'a Affine,
@@ -219,6 +233,7 @@ struct Finish<'a> {
     corrections: &'a [[f32; 2]],
     x: &'a [f32],
     dx: &'a mut [f32],
+    past: Option<Past<'a>>,
 }
 
 impl Kernel for Finish<'_> {
@@ -226,10 +241,15 @@ impl Kernel for Finish<'_> {
     #[inline(always)]
     fn run<R: Register, const FMA: bool>(self) {
         for (at, (dx, x)) in self.dx.chunks_exact_mut(self.s).zip(self.x.chunks_exact(self.s)).enumerate() {
-            let c = at % self.mean.len();
+            let (i, c) = (at / self.mean.len(), at % self.mean.len());
             let (scale, mean, correction) = (self.affine.scale[c], self.mean[c], self.corrections[c]);
-            for (dx, x) in dx.iter_mut().zip(x) {
-                *dx = scale * mul_add::<FMA>(mean - x, correction[1], *dx - correction[0]);
+            let through = |dx: f32, x: f32| scale * mul_add::<FMA>(mean - x, correction[1], dx - correction[0]);
+            match self.past {
+                None => dx.iter_mut().zip(x).for_each(|(dx, x)| *dx = through(*dx, *x)),
+                Some(Past { images, image }) => {
+                    let past = &images[i * image + c * self.s..][..self.s];
+                    dx.iter_mut().zip(x).zip(past).for_each(|((dx, x), past)| *dx = through(*dx, *x) + past);
+                }
             }
         }
     }

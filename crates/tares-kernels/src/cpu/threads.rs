@@ -32,7 +32,7 @@ pub(crate) fn for_each<T: Send>(tasks: impl Iterator<Item = T>, work: impl Fn(T)
 ///
 /// Only if the caller is a worker itself (see [`join_workers`](crate::join_workers)). Any other caller sleeps during its operation,
 /// and would find all processors busy when it wakes up.
-fn stay_awake() {
+pub(crate) fn stay_awake() {
     let Some(here) = rayon::current_thread_index() else { return };
     let others = (rayon::current_num_threads() - 1).min(MOST);
     while AWAKE.load(Ordering::Relaxed) < others {

@@ -28,15 +28,16 @@ pub fn append_channels(first: Tensor<4>, second: Tensor<4>) -> Tensor<4> {
     );
     #[cfg(feature = "kernels")]
     if crate::op::host::is_cpu(&first) {
-        return cpu::append_channels(first, second);
+        return cpu::append_channels(first, second, None);
     }
     Tensor::cat(vec![first, second], 1)
 }
 
 #[cfg(feature = "kernels")]
-mod cpu {
-    use crate::cpu::append::{append, split};
+pub(crate) mod cpu {
+    use crate::cpu::append::{append, part};
     use crate::op::host::{Host, contiguous, floats, host};
+    use crate::op::past::Past;
     use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
     use burn::backend::autodiff::grads::Gradients;
     use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
@@ -44,17 +45,18 @@ mod cpu {
     use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
     use burn::tensor::Tensor;
 
-    pub(super) fn append_channels(first: Tensor<4>, second: Tensor<4>) -> Tensor<4> {
-        Tensor::from_dispatch(<Dispatch as Append>::append_maps(first.into_dispatch(), second.into_dispatch()))
+    /// With `past`, the gradient of `first` goes there instead of to Burn.
+    pub(crate) fn append_channels(first: Tensor<4>, second: Tensor<4>, past: Option<Past>) -> Tensor<4> {
+        Tensor::from_dispatch(<Dispatch as Append>::append_maps(first.into_dispatch(), second.into_dispatch(), past))
     }
 
     #[backend_extension(Flex, Autodiff)]
     pub trait Append: Backend {
-        fn append_maps(first: FloatTensor<Self>, second: FloatTensor<Self>) -> FloatTensor<Self>;
+        fn append_maps(first: FloatTensor<Self>, second: FloatTensor<Self>, past: Option<Past>) -> FloatTensor<Self>;
     }
 
     impl Append for Flex {
-        fn append_maps(first: Host, second: Host) -> Host {
+        fn append_maps(first: Host, second: Host, _: Option<Past>) -> Host {
             let (first, second) = (contiguous(first), contiguous(second));
             let ([n, a, h, w], [_, b, _, _]) = (first.shape().dims(), second.shape().dims());
             host(append([a * h * w, b * h * w], floats(&first), floats(&second)), [n, a + b, h, w])
@@ -62,15 +64,15 @@ mod cpu {
     }
 
     impl<C: CheckpointStrategy> Append for Autodiff<Flex, C> {
-        fn append_maps(first: FloatTensor<Self>, second: FloatTensor<Self>) -> FloatTensor<Self> {
+        fn append_maps(first: FloatTensor<Self>, second: FloatTensor<Self>, past: Option<Past>) -> FloatTensor<Self> {
             match AppendBackward.prepare::<C>([first.node(), second.node()]).compute_bound().stateful() {
                 OpsKind::Tracked(prep) => {
                     let (first, second) = (first.into_primitive(), second.into_primitive());
                     let shapes = [first.shape().dims(), second.shape().dims()];
-                    prep.finish(shapes, Flex::append_maps(first, second))
+                    prep.finish(Saved { shapes, past }, Flex::append_maps(first, second, None))
                 }
                 OpsKind::UnTracked(prep) => {
-                    prep.finish(Flex::append_maps(first.into_primitive(), second.into_primitive()))
+                    prep.finish(Flex::append_maps(first.into_primitive(), second.into_primitive(), None))
                 }
             }
         }
@@ -79,17 +81,29 @@ mod cpu {
     #[derive(Debug)]
     struct AppendBackward;
 
-    impl Backward<Flex, 2> for AppendBackward {
-        /// Shapes of both.
-        type State = [[usize; 4]; 2];
+    #[derive(Clone, Debug)]
+    struct Saved {
+        shapes: [[usize; 4]; 2],
+        past: Option<Past>,
+    }
 
-        fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+    impl Backward<Flex, 2> for AppendBackward {
+        type State = Saved;
+
+        fn backward(self, ops: Ops<Saved, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
             let dy = contiguous(grads.consume::<Flex>(&ops.node));
-            let sizes = ops.state.map(|[_, channels, h, w]| channels * h * w);
-            for ((parent, shape), gradient) in ops.parents.into_iter().zip(ops.state).zip(split(sizes, floats(&dy))) {
-                if let Some(node) = parent {
-                    grads.register::<Flex>(node.id, host(gradient, shape));
+            let Saved { shapes, past } = ops.state;
+            let [a, b] = shapes.map(|[_, channels, h, w]| channels * h * w);
+            let [first, second] = ops.parents;
+            if let Some(node) = second {
+                grads.register::<Flex>(node.id, host(part([a, b, 0], floats(&dy)), shapes[1]));
+            }
+            match (first, past) {
+                (Some(_), Some(past)) => past.leave(dy),
+                (Some(node), None) => {
+                    grads.register::<Flex>(node.id, host(part([0, a, b], floats(&dy)), shapes[0]));
                 }
+                (None, _) => {}
             }
         }
     }

@@ -7,8 +7,11 @@ pub(crate) mod average_pool;
 pub(crate) mod batch_norm;
 pub(crate) mod conv2d;
 pub(crate) mod dense;
+pub(crate) mod grow;
 #[cfg(feature = "kernels")]
 mod host;
 pub(crate) mod max_pool;
 pub(crate) mod norm_pointwise;
+#[cfg(feature = "kernels")]
+mod past;
 pub(crate) mod scale_shift;

@@ -41,7 +41,7 @@ pub fn batch_norm_act_pointwise(
     );
     #[cfg(feature = "kernels")]
     if crate::op::host::is_cpu(&x) && crate::cpu::norm_pointwise::suits(h * w) && outputs > 0 {
-        return cpu::batch_norm_act_pointwise(x, gamma, beta, eps, slope, weight);
+        return cpu::batch_norm_act_pointwise(x, gamma, beta, eps, slope, weight, None, None);
     }
     let _ = (h, w);
     let (z, mean, var) = batch_norm_act(x, gamma, beta, eps, slope);
@@ -49,10 +49,11 @@ pub fn batch_norm_act_pointwise(
 }
 
 #[cfg(feature = "kernels")]
-mod cpu {
+pub(crate) mod cpu {
     use crate::cpu::norm::Planes;
-    use crate::cpu::norm_pointwise::{Operands, backward, forward};
+    use crate::cpu::norm_pointwise::{self as slices, Operands, backward, forward};
     use crate::op::host::{Host, contiguous, floats, host};
+    use crate::op::past::Past;
     use burn::backend::autodiff::NodeId;
     use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
     use burn::backend::autodiff::grads::Gradients;
@@ -61,21 +62,35 @@ mod cpu {
     use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
     use burn::tensor::{Shape, Tensor};
 
-    pub(super) fn batch_norm_act_pointwise(
+    /// `known`: mean and variance of the first channels. `past`: where more of the gradient of `x` waits.
+    #[allow(clippy::too_many_arguments)] // the operands of one formula
+    pub(crate) fn batch_norm_act_pointwise(
         x: Tensor<4>,
         gamma: Tensor<1>,
         beta: Tensor<1>,
         eps: f64,
         slope: f64,
         weight: Tensor<4>,
+        known: Option<[Tensor<1>; 2]>,
+        past: Option<Past>,
     ) -> (Tensor<4>, Tensor<1>, Tensor<1>) {
         let (x, gamma, beta) = (x.into_dispatch(), gamma.into_dispatch(), beta.into_dispatch());
+        let known = known.map(|known| known.map(|of| of.into_data().try_to_vec().expect("single precision")));
+        let more = More { known: known.unwrap_or_default(), past };
         let (y, mean, var) =
-            <Dispatch as NormPointwise>::norm_pointwise(x, gamma, beta, weight.into_dispatch(), eps, slope);
+            <Dispatch as NormPointwise>::norm_pointwise(x, gamma, beta, weight.into_dispatch(), eps, slope, more);
         (Tensor::from_dispatch(y), Tensor::from_dispatch(mean), Tensor::from_dispatch(var))
     }
 
+    /// What is known of the input beyond its values.
+    #[derive(Clone, Debug)]
+    pub struct More {
+        known: [Vec<f32>; 2],
+        past: Option<Past>,
+    }
+
     #[backend_extension(Flex, Autodiff)]
+    #[allow(clippy::too_many_arguments)] // the operands of one formula
     pub trait NormPointwise: Backend {
         fn norm_pointwise(
             x: FloatTensor<Self>,
@@ -84,14 +99,24 @@ mod cpu {
             weight: FloatTensor<Self>,
             eps: f64,
             slope: f64,
+            more: More,
         ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>);
     }
 
     impl NormPointwise for Flex {
-        fn norm_pointwise(x: Host, gamma: Host, beta: Host, weight: Host, eps: f64, slope: f64) -> (Host, Host, Host) {
+        fn norm_pointwise(
+            x: Host,
+            gamma: Host,
+            beta: Host,
+            weight: Host,
+            eps: f64,
+            slope: f64,
+            more: More,
+        ) -> (Host, Host, Host) {
             let [x, gamma, beta, weight] = [x, gamma, beta, weight].map(contiguous);
             let ([n, channels, h, w], [outputs, ..]) = (x.shape().dims::<4>(), weight.shape().dims::<4>());
-            let (y, mean, var) = forward(operands(&x, &gamma, &beta, &weight, eps, slope));
+            let (y, mean, var) =
+                forward(operands(&x, &gamma, &beta, &weight, eps, slope), more.known.each_ref().map(Vec::as_slice));
             (host(y, [n, outputs, h, w]), host(mean, [channels]), host(var, [channels]))
         }
     }
@@ -118,19 +143,21 @@ mod cpu {
             weight: FloatTensor<Self>,
             eps: f64,
             slope: f64,
+            more: More,
         ) -> (FloatTensor<Self>, FloatTensor<Self>, FloatTensor<Self>) {
             let parents = [x.node(), gamma.node(), beta.node(), weight.node()];
             match NormPointwiseBackward.prepare::<C>(parents).compute_bound().stateful() {
                 OpsKind::Tracked(mut prep) => {
                     let nodes = [&x, &gamma, &beta, &weight].map(|parent| prep.checkpoint(parent));
                     let [x, gamma, beta, weight] = [x, gamma, beta, weight].map(|t| t.into_primitive());
-                    let (y, mean, var) = Flex::norm_pointwise(x, gamma, beta, weight, eps, slope);
-                    let saved = Saved { nodes, mean: mean.clone(), var: var.clone(), eps, slope };
+                    let past = more.past.clone();
+                    let (y, mean, var) = Flex::norm_pointwise(x, gamma, beta, weight, eps, slope, more);
+                    let saved = Saved { nodes, mean: mean.clone(), var: var.clone(), eps, slope, past };
                     (prep.finish(saved, y), <FloatTensor<Self>>::new(mean), <FloatTensor<Self>>::new(var))
                 }
                 OpsKind::UnTracked(prep) => {
                     let [x, gamma, beta, weight] = [x, gamma, beta, weight].map(|t| t.into_primitive());
-                    let (y, mean, var) = Flex::norm_pointwise(x, gamma, beta, weight, eps, slope);
+                    let (y, mean, var) = Flex::norm_pointwise(x, gamma, beta, weight, eps, slope, more);
                     (prep.finish(y), <FloatTensor<Self>>::new(mean), <FloatTensor<Self>>::new(var))
                 }
             }
@@ -148,6 +175,7 @@ mod cpu {
         var: Host,
         eps: f64,
         slope: f64,
+        past: Option<Past>,
     }
 
     impl Backward<Flex, 4> for NormPointwiseBackward {
@@ -159,7 +187,11 @@ mod cpu {
             let [x, gamma, beta, weight] =
                 saved.nodes.map(|node| contiguous(checkpointer.retrieve_node_output::<Host>(node)));
             let of = operands(&x, &gamma, &beta, &weight, saved.eps, saved.slope);
-            let gradient = backward(of, floats(&saved.mean), floats(&saved.var), floats(&dy));
+            let past = saved.past.and_then(|past| past.take());
+            let past = past
+                .as_ref()
+                .map(|all| slices::Past { images: floats(all), image: all.shape().num_elements() / of.p.n });
+            let gradient = backward(of, floats(&saved.mean), floats(&saved.var), floats(&dy), past);
             let channels = || Shape::from([of.p.channels]);
             let gradients = [
                 (gradient.dx, x.shape()),

@@ -8,7 +8,8 @@ use burn::nn::conv::Conv2d;
 use burn::nn::{BatchNorm, Linear, PaddingConfig2d};
 use burn::tensor::{Tensor, activation};
 use tares_kernels::{
-    batch_norm_act, batch_norm_act_pointwise, batch_norm_add_act, conv2d, relu_max_pool, scale_shift_act,
+    append_channels, batch_norm_act, batch_norm_act_pointwise, batch_norm_add_act, conv2d, grow, relu_max_pool,
+    scale_shift_act,
 };
 
 /// What follows a linear operation.
@@ -120,13 +121,43 @@ impl NormConv {
     }
 
     pub(crate) fn forward(&self, input: Tensor<4>) -> Tensor<4> {
-        let pointwise = self.conv.kernel_size == [1, 1] && self.conv.stride == [1, 1] && self.conv.bias.is_none();
-        if pointwise && fixed(&self.norm, &input).is_none() {
+        if self.is_pointwise() && fixed(&self.norm, &input).is_none() {
             let norm = &self.norm;
             let (gamma, beta, weight) = (norm.gamma.val(), norm.beta.val(), self.conv.weight.val());
             return follow(norm, batch_norm_act_pointwise(input, gamma, beta, norm.epsilon, 0.0, weight));
         }
         convolve(&self.conv, normalise(&self.norm, input, Activation::Relu))
+    }
+
+    /// The input, and after it what `rest` makes of [`NormConv::forward`].
+    pub(crate) fn grow(&self, input: Maps, rest: impl FnOnce(Tensor<4>) -> Tensor<4>) -> Maps {
+        let Maps { all, known } = input;
+        if self.is_pointwise() && fixed(&self.norm, &all).is_none() {
+            let norm = &self.norm;
+            let (gamma, beta, weight) = (norm.gamma.val(), norm.beta.val(), self.conv.weight.val());
+            let (all, mean, var) = grow(all, gamma, beta, norm.epsilon, 0.0, weight, known, rest);
+            let known = Some([mean.clone(), var.clone()]);
+            return Maps { all: follow(norm, (all, mean, var)), known };
+        }
+        let new = rest(self.forward(all.clone()));
+        Maps { all: append_channels(all, new), known: None }
+    }
+
+    fn is_pointwise(&self) -> bool {
+        self.conv.kernel_size == [1, 1] && self.conv.stride == [1, 1] && self.conv.bias.is_none()
+    }
+}
+
+/// The maps of a DenseNet's block so far.
+pub(crate) struct Maps {
+    pub(crate) all: Tensor<4>,
+    /// Mean and variance of the first of them over the batch.
+    known: Option<[Tensor<1>; 2]>,
+}
+
+impl From<Tensor<4>> for Maps {
+    fn from(all: Tensor<4>) -> Self {
+        Self { all, known: None }
     }
 }
 
@@ -223,11 +254,6 @@ pub(crate) fn max_pool(input: Tensor<4>) -> Tensor<4> {
 /// Mean over 2×2 windows; an odd last row or column falls away.
 pub(crate) fn average_pool(input: Tensor<4>) -> Tensor<4> {
     tares_kernels::average_pool(input)
-}
-
-/// The maps of `first`, then those of `second`.
-pub(crate) fn append(first: Tensor<4>, second: Tensor<4>) -> Tensor<4> {
-    tares_kernels::append_channels(first, second)
 }
 
 /// Mean over height and width: `[batch, channels, height, width]` to `[batch, channels]`.

@@ -1,7 +1,7 @@
 //! [`DenseNet`]: DenseNet-BC, in which every layer sees the maps of all earlier layers of its block.
 
 use super::Classifier;
-use super::block::{Activation, ConvBlock, NormConv, NormRelu, Window, append, average_pool, dense, global_average};
+use super::block::{Activation, ConvBlock, Maps, NormConv, NormRelu, Window, average_pool, dense, global_average};
 use super::weights::Weights;
 use burn::module::Module;
 use burn::nn::Linear;
@@ -57,7 +57,9 @@ impl DenseNet {
 
     /// The maps at the end of each of the three parts.
     fn parts(&self, input: Tensor<4>) -> [Tensor<4>; 3] {
-        let through = |block: &[DenseLayer], x| block.iter().fold(x, |x, layer| layer.forward(x));
+        let through = |block: &[DenseLayer], x: Tensor<4>| {
+            block.iter().fold(Maps::from(x), |maps, layer| layer.forward(maps)).all
+        };
         let first = average_pool(self.transitions[0].forward(through(&self.blocks[0], self.stem.forward(input))));
         let second = average_pool(self.transitions[1].forward(through(&self.blocks[1], first.clone())));
         let third = self.last.forward(through(&self.blocks[2], second.clone()));
@@ -66,9 +68,8 @@ impl DenseNet {
 }
 
 impl DenseLayer {
-    fn forward(&self, input: Tensor<4>) -> Tensor<4> {
-        let new = self.grow.forward(self.bottleneck.forward(input.clone()));
-        append(input, new)
+    fn forward(&self, input: Maps) -> Maps {
+        self.bottleneck.grow(input, |maps| self.grow.forward(maps))
     }
 }
 
@@ -86,15 +87,16 @@ impl Classifier for DenseNet {
 
     /// Within the last block: after its 6th and 11th layer, and at its end.
     fn late_features(&self, input: Tensor<4>) -> Vec<Tensor<2>> {
-        let [_, mut x, _] = self.parts(input);
+        let [_, second, _] = self.parts(input);
+        let mut maps = Maps::from(second);
         let mut taps = Vec::with_capacity(3);
         for (number, layer) in self.blocks[2].iter().enumerate() {
-            x = layer.forward(x);
+            maps = layer.forward(maps);
             if number == 5 || number == 10 {
-                taps.push(global_average(x.clone()));
+                taps.push(global_average(maps.all.clone()));
             }
         }
-        taps.push(global_average(self.last.forward(x)));
+        taps.push(global_average(self.last.forward(maps.all)));
         taps
     }
 }

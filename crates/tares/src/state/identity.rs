@@ -4,42 +4,53 @@ use crate::checkpoint::{Checkpoint, checksum};
 use crate::error::{Error, Result};
 use crate::method::Method;
 use crate::plan::Plan;
+use std::sync::OnceLock;
 use tares_core::{Dataset, Row};
 
 /// Network, method, plan and training data of a run.
-pub(crate) struct Identity {
-    parts: [(&'static str, Vec<u8>); 4],
+pub(crate) struct Identity<'a> {
+    parts: [(&'static str, Vec<u8>); 3],
+    train: &'a Dataset,
+    /// Of the data, which are read for it when it is first needed: most runs store no checkpoint.
+    fingerprint: OnceLock<u64>,
 }
 
-impl Identity {
-    pub fn new(network: &str, method: &Method, plan: &Plan, train: &Dataset) -> Self {
+impl<'a> Identity<'a> {
+    pub fn new(network: &str, method: &Method, plan: &Plan, train: &'a Dataset) -> Self {
         let text = |value: serde_json::Result<String>| value.expect("plain data").into_bytes();
         Self {
             parts: [
                 ("network", network.as_bytes().to_vec()),
                 ("method", text(serde_json::to_string(method))),
                 ("plan", text(serde_json::to_string(plan))),
-                ("training data", fingerprint(train).to_le_bytes().to_vec()),
             ],
+            train,
+            fingerprint: OnceLock::new(),
         }
     }
 
+    /// What is stored, under its name.
+    fn stored(&self) -> impl Iterator<Item = (&'static str, Vec<u8>)> {
+        let data = self.fingerprint.get_or_init(|| fingerprint(self.train)).to_le_bytes().to_vec();
+        self.parts.iter().cloned().chain([("training data", data)])
+    }
+
     pub fn save(&self, checkpoint: &mut Checkpoint) {
-        self.parts.iter().for_each(|(what, value)| checkpoint.put(format!("identity/{what}"), value.clone()));
+        self.stored().for_each(|(what, value)| checkpoint.put(format!("identity/{what}"), value));
     }
 
     pub fn check(&self, checkpoint: &Checkpoint) -> Result<()> {
-        for (what, value) in &self.parts {
+        for (what, value) in self.stored() {
             let stored = checkpoint.bytes(&format!("identity/{what}"))?;
             if stored != value {
-                let shown = |value: &[u8]| match *what {
+                let shown = |value: &[u8]| match what {
                     "training data" => String::from("other rows"),
                     _ => String::from_utf8_lossy(value).into_owned(),
                 };
                 return Err(Error::Checkpoint(format!(
                     "belongs to another run: its {what} is {}, this run's is {}",
                     shown(stored),
-                    if *what == "training data" { "different".into() } else { shown(value) }
+                    if what == "training data" { "different".into() } else { shown(&value) }
                 )));
             }
         }

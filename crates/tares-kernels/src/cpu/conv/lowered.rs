@@ -6,6 +6,7 @@
 use crate::cpu::conv::Geometry;
 use crate::cpu::conv::im2col::{lower, raise};
 use crate::cpu::conv::pairs::{Products, totals};
+use crate::cpu::fresh::zeros;
 use crate::cpu::gemm::{Matrix, multiply};
 use crate::cpu::lane::{LANES, ZERO};
 use crate::cpu::scratch;
@@ -32,7 +33,7 @@ const FEW_WEIGHTS: usize = 1 << 11;
 /// `y = conv2d(x, weight) + bias`.
 pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
     let (s, patch) = (g.out_plane(), g.ci * g.taps());
-    let mut y = vec![0.0; g.n * g.co * s];
+    let mut y = zeros(g.n * g.co * s);
     if y.is_empty() {
         return y;
     }
@@ -94,7 +95,7 @@ pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f3
 /// `dx`: the gradient of the columns, folded back onto the pixels they came from.
 pub(crate) fn input_gradient(g: &Geometry, weight: &[f32], dy: &[f32]) -> Vec<f32> {
     let (s, patch, plane) = (g.out_plane(), g.ci * g.taps(), g.plane());
-    let mut dx = vec![0.0; g.n * g.ci * plane];
+    let mut dx = zeros(g.n * g.ci * plane);
     if dx.is_empty() {
         return dx;
     }
