@@ -282,6 +282,15 @@ def test_missing_labels_and_probabilities_are_named_or_counted(spark: SparkSessi
     assert (found.per_class["rows"] == whole.per_class["rows"]).all()
 
 
+def test_a_row_of_a_file_is_named_with_its_file(spark: SparkSession, tmp_path: Path) -> None:
+    small(spark, GOOD).coalesce(1).write.parquet(str(tmp_path / "lake"))
+    small(spark, [(41, 1, [0.5, None])]).coalesce(1).write.mode("append").parquet(str(tmp_path / "lake"))
+    files = {path.name: path for path in (tmp_path / "lake").glob("*.parquet")}
+    bad = min(files, key=lambda name: files[name].stat().st_size)
+    with pytest.raises(ValueError, match=rf"got NaN at the row with id '41'.* \(in .*{bad}\)"):
+        tares.spark.audit(spark.read.parquet(str(tmp_path / "lake")))
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from types import SimpleNamespace
@@ -100,12 +101,21 @@ def check(score: str, missing: str) -> bool:
     return missing == "skip"
 
 
-def problems(found: list[Any]) -> list[Any]:
-    """The rows that came from the executors, or an error with the first problem among them."""
+def problems(found: list[Any], rows: DataFrame | None = None) -> list[Any]:
+    """The rows that came from the executors, or an error with the first problem among them and, if it came from a file of `rows`, that."""
     said = sorted(row["problem"] for row in found if row["problem"] is not None)
     if said:
-        raise ValueError(said[0])
+        raise ValueError(said[0] + ("" if rows is None else _from_file(said[0], rows)))
     return found
+
+
+def _from_file(problem: str, rows: DataFrame) -> str:
+    """Where the row stands that a problem names. Looked up only then: a column of file names would be carried through every audit."""
+    named = re.search(r"row with id '(.*?)'", problem)
+    if named is None:
+        return ""
+    first = rows.filter(F.col(ID).cast("string") == named[1]).select(F.input_file_name()).first()
+    return f" (in {first[0]})" if first is not None and first[0] else ""
 
 
 def suspects_schema(id_kind: str, label_kind: str) -> str:
@@ -113,11 +123,13 @@ def suspects_schema(id_kind: str, label_kind: str) -> str:
     return f"id {id_kind}, given {label_kind}, suggested {label_kind}, score double, p_given double, p_suggested double"
 
 
-def keep(judged: DataFrame, model: bytes, classes: list[Any], suspects: Callable[[DataFrame], DataFrame]) -> SparkAudit:
-    """Judges all rows, once, and keeps what the executors found. `suspects` takes the suspects from it."""
+def keep(
+    judged: DataFrame, model: bytes, classes: list[Any], suspects: Callable[[DataFrame], DataFrame], rows: DataFrame | None = None
+) -> SparkAudit:
+    """Judges all rows, once, and keeps what the executors found. `suspects` takes the suspects from it; `rows` are what was judged."""
     judged = judged.persist(StorageLevel.MEMORY_AND_DISK)
     try:
-        found = problems(judged.filter("counts IS NOT NULL OR problem IS NOT NULL").select("counts", "problem").collect())
+        found = problems(judged.filter("counts IS NOT NULL OR problem IS NOT NULL").select("counts", "problem").collect(), rows)
         totals = _tares.PartTotals(model, [bytes(row["counts"]) for row in found])
     except BaseException:
         judged.unpersist()
@@ -234,7 +246,7 @@ def _fit(rows: DataFrame, layout: Layout, counts: list[int], seed: int, label_ty
         return _partitions.draw(batches, layout)
 
     found = drawn.select(ID, KEY, LABEL, *cells).mapInArrow(draw, "rows binary, problem string").collect()
-    return _tares.fit_noise([bytes(row["rows"]) for row in problems(found)], counts)
+    return _tares.fit_noise([bytes(row["rows"]) for row in problems(found, rows)], counts)
 
 
 def _judge(rows: DataFrame, layout: Layout, model: bytes, id_type: T.DataType) -> SparkAudit:
@@ -257,7 +269,7 @@ def _judge(rows: DataFrame, layout: Layout, model: bytes, id_type: T.DataType) -
 
     schema = suspects_schema("string" if text_ids else "long", "string" if text else "long")
     judged = rows.mapInArrow(judge, f"{schema}, counts binary, problem string")
-    return keep(judged, model, layout.classes, suspects)
+    return keep(judged, model, layout.classes, suspects, rows)
 
 
 class SparkAudit:
