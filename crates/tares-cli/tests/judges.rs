@@ -145,7 +145,7 @@ fn judges_that_cannot_be_asked_are_refused() {
 fn the_noise_rate_of_a_table_is_estimated_by_the_same_judges() {
     let folder = tempfile::tempdir().unwrap();
     table(folder.path());
-    let ask = ["train", "t.csv", "--network", "mlp:8", "--epochs", "2", "--out", "run"];
+    let ask = ["train", "t.csv", "--method", "npcl", "--network", "mlp:8", "--epochs", "2", "--out", "run"];
     let (_, notes) = tares_in(folder.path(), &ask).ends(0);
     assert!(notes.contains("estimated by the judges linear, trees, forest"), "{notes}");
     let manifest: serde_json::Value =

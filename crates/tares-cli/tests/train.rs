@@ -101,7 +101,7 @@ fn ctrl_c_keeps_a_checkpoint_and_resuming_gives_the_same_epochs() {
 #[test]
 fn an_interrupted_estimate_is_no_estimate() {
     let place = tempfile::tempdir().unwrap();
-    let long = ["train", "digits", "--noise", "symmetric:0.02", "--epochs", "2", "--out"];
+    let long = ["train", "digits", "--method", "npcl", "--noise", "symmetric:0.02", "--epochs", "2", "--out"];
     let stopped = place.path().join("stopped");
     let child = start(place.path(), &with(&long, &["stopped"]));
     wait_until("the first judge", || stopped.join("folds").exists());
@@ -128,7 +128,20 @@ fn an_interrupted_estimate_is_no_estimate() {
 #[test]
 fn an_estimated_rate_survives_its_file_to_the_last_bit() {
     let place = tempfile::tempdir().unwrap();
-    let ask = ["train", "digits", "--noise", "symmetric:0.5", "--seed", "16", "--epochs", "200", "--out", "run"];
+    let ask = [
+        "train",
+        "digits",
+        "--method",
+        "npcl",
+        "--noise",
+        "symmetric:0.5",
+        "--seed",
+        "16",
+        "--epochs",
+        "200",
+        "--out",
+        "run",
+    ];
     let child = start(place.path(), &ask);
     let run = place.path().join("run");
     wait_until("an epoch", || std::fs::read(run.join("epochs.jsonl")).is_ok_and(|lines| !lines.is_empty()));
@@ -307,7 +320,7 @@ fn a_spec_with_a_wrong_key_or_version_says_where() {
 fn a_table_of_ones_own_needs_one_command() {
     let place = tempfile::tempdir().unwrap();
     flowers(place.path(), 300, ["iris", "rose", "tulip"]);
-    let arguments = ["train", "flowers.csv", "--label", "species", "--epochs", "20", "--json"];
+    let arguments = ["train", "flowers.csv", "--label", "species", "--method", "npcl", "--epochs", "20", "--json"];
     let result = tares_in(place.path(), &arguments).json();
     assert_eq!(result["run"], "runs/flowers-npcl");
     let accuracy = result["manifest"]["result"]["test_accuracy_last10"].as_f64().unwrap();
@@ -316,6 +329,25 @@ fn a_table_of_ones_own_needs_one_command() {
     assert!(rate < 0.1, "no label is wrong, but {rate} was estimated");
     let page = std::fs::read_to_string(place.path().join("runs/flowers-npcl/report.html")).unwrap();
     assert!(page.contains("iris"), "class names are in the page");
+}
+
+#[test]
+fn the_default_method_is_that_of_the_model() {
+    let place = tempfile::tempdir().unwrap();
+    flowers(place.path(), 300, ["iris", "rose", "tulip"]);
+    let table = ["train", "flowers.csv", "--label", "species", "--json"];
+    let network = ["--network", "mlp:8", "--epochs", "3"];
+    for (options, run) in [
+        (vec![], "runs/flowers-npcl"),
+        (network.to_vec(), "runs/flowers-tares"),
+        ([&network[..], &["--noise-rate", "0.1", "--overwrite"]].concat(), "runs/flowers-npcl"),
+    ] {
+        let result = tares_in(place.path(), &[&table[..], &options].concat()).json();
+        assert_eq!(result["run"], run, "{options:?}");
+    }
+    // Repeated from its settings, the method stays what it was.
+    let again = ["train", "--spec", "runs/flowers-tares/spec.toml", "--out", "again", "--json"];
+    assert_eq!(tares_in(place.path(), &again).json()["manifest"]["method"], "tares");
 }
 
 #[test]

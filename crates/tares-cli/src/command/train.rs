@@ -50,7 +50,8 @@ pub struct Train {
     /// A built-in name or a path
     #[arg(required_unless_present_any = ["resume", "spec"])]
     data: Option<String>,
-    /// The training method: npcl, cl, standard, gce:q=0.5, ...; `tares methods` lists all [default: npcl]
+    /// The training method: tares, npcl, gce:q=0.5, ...; `tares methods` lists all [default: npcl for models of tables and texts, and with
+    /// --noise-rate or --annotators; tares for networks]
     #[arg(long)]
     method: Option<Method>,
     /// The fraction of wrong labels: a number; `auto` estimates it; `known` takes it from --noise [default: auto]
@@ -126,6 +127,13 @@ impl Train {
                 self.training.for_networks().join(", ")
             ));
         }
+        if self.leaves_the_method_to_us(&spec) {
+            spec.method = "tares".parse()?;
+            screen.note(
+                "the method tares trains the network: it needs no noise rate; --method npcl estimates one first and leaves out what is \
+                 probably wrong",
+            );
+        }
         if matches!(spec.network, Some(Learner::Columns(_))) {
             loaded.found.column_notes.extend(text_note(&loaded.train).inspect(|note| screen.note(note)));
         }
@@ -177,6 +185,13 @@ impl Train {
     fn default_learner(&self, spec: &Spec, loaded: &Loaded) -> Option<Learner> {
         let panel = self.would_be_panel(spec, loaded) && !self.training.is_for_networks();
         panel.then_some(Learner::Columns(ColumnLearner::Panel))
+    }
+
+    /// Whether the method follows from the model: a network whose method was not typed, nor anything that only other methods use.
+    fn leaves_the_method_to_us(&self, spec: &Spec) -> bool {
+        let typed = self.method.is_some() || self.noise_rate.is_some() || self.annotators.is_some();
+        let network = !matches!(spec.network, Some(Learner::Columns(_)));
+        network && !typed && self.spec.is_none() && !self.resume
     }
 
     /// Whether a panel is trained if no option of networks was typed.
@@ -346,6 +361,12 @@ fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
         for sentence in report::quantity::starvation(std::slice::from_ref(record)) {
             screen.note(plain(&sentence));
         }
+        if let Some(rate) = record.epochs.last().and_then(|epoch| epoch.estimated_rate) {
+            screen.line(format!(
+                "noise rate       {:.1} % (the share of labels that the method believes wrong)",
+                100.0 * rate
+            ))?;
+        }
         let share = result.suspects as f64 / record.manifest.data.train_rows.max(1) as f64;
         screen.line(format!(
             "suspects         {} of {} ({:.1} %)",
@@ -357,8 +378,8 @@ fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
         for warning in result.warnings.iter().filter(|warning| Some(warning.as_str()) != told) {
             screen.warning(warning);
         }
-        if let Some(left_out) = report::quantity::left_out(record) {
-            screen.note(left_out);
+        for sentence in [report::quantity::left_out(record), report::quantity::uncorrected(record)] {
+            sentence.iter().for_each(|sentence| screen.note(sentence));
         }
         screen.note(match columns {
             true => "(each label was judged by models that were not trained on it, as `tares audit` does)",

@@ -4,7 +4,7 @@
 use super::curves::Curves;
 use super::gallery;
 use super::heat_map::HeatMap;
-use super::quantity::{QUANTITIES, curves, left_out, starvation};
+use super::quantity::{QUANTITIES, curves, left_out, starvation, uncorrected};
 use super::summary::{Summary, accuracy_table, precision_table};
 use super::table::{Cell, ReportTable};
 use crate::record::{RateRecord, RunRecord, TrueAccuracyRecord, in_order};
@@ -272,6 +272,8 @@ fn facts(runs: &[RunRecord]) -> Vec<(String, String)> {
     let columns = (!notes.is_empty()).then(|| ("columns".to_owned(), notes.join("; ")));
     let left_out = in_order(runs.iter().filter_map(left_out));
     let left_out = (!left_out.is_empty()).then(|| ("rows left out".to_owned(), left_out.join("; ")));
+    let uncorrected = in_order(runs.iter().filter_map(uncorrected));
+    let uncorrected = (!uncorrected.is_empty()).then(|| ("labels corrected".to_owned(), uncorrected.join("; ")));
     let results = runs.iter().filter_map(|run| run.manifest.result.as_ref());
     let cautions = in_order(results.flat_map(|result| result.warnings.iter().cloned()));
     let cautions = (!cautions.is_empty()).then(|| ("cautions about the suspects".to_owned(), cautions.join("; ")));
@@ -298,7 +300,7 @@ fn facts(runs: &[RunRecord]) -> Vec<(String, String)> {
         all("tares", &|run| run.manifest.version.clone()),
         all("begun", &|run| run.manifest.started.clone()),
     ];
-    facts.into_iter().chain(columns).chain(left_out).chain(cautions).collect()
+    facts.into_iter().chain(columns).chain(left_out).chain(uncorrected).chain(cautions).collect()
 }
 
 fn counted(n: usize, what: &str) -> String {

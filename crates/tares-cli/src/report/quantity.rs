@@ -91,6 +91,17 @@ pub fn left_out(run: &RunRecord) -> Option<String> {
     })
 }
 
+/// A sentence if the method `tares` corrected nothing.
+pub fn uncorrected(run: &RunRecord) -> Option<String> {
+    let ours = run.manifest.method.split(':').next() == Some("tares");
+    let last = run.epochs.last().filter(|_| ours)?;
+    last.estimated_rate.is_none().then(|| {
+        "`tares` saw no reason to correct labels (the network knows too little of these rows, or memorises none), so this is plain training: its \
+         list is what the network answers otherwise, and it estimates no rate"
+            .to_owned()
+    })
+}
+
 /// For each noise, its name and a picture with a curve per method.
 pub fn curves(runs: &[RunRecord], quantity: &Quantity) -> Vec<(String, Curves)> {
     let noises = in_order(runs.iter().map(noise_name));
@@ -123,6 +134,15 @@ fn network_under_a_head(run: &RunRecord) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::record::made_up::made_up;
+
+    #[test]
+    fn a_run_that_corrected_nothing_says_so() {
+        let mut run = made_up("tares", "symmetric", 0.5, 1, 0.9);
+        assert!(uncorrected(&run).unwrap().contains("plain training"));
+        run.epochs.last_mut().unwrap().estimated_rate = Some(0.4);
+        assert_eq!(uncorrected(&run), None);
+        assert_eq!(uncorrected(&made_up("npcl:rate=0.5", "symmetric", 0.5, 1, 0.9)), None);
+    }
 
     #[test]
     fn a_run_that_starved_says_so_and_one_that_did_not_is_silent() {

@@ -107,7 +107,10 @@ impl Tares {
                 let loss = soft_cross_entropy(logits, beliefs).mean();
                 learner = run.step(learner, loss, "cross-entropy of beliefs")?;
             }
-            run.estimated_rate(believer.rate());
+            // While all labels are believed, nothing is known about how many are wrong.
+            if believer.burn_in().is_some() {
+                run.estimated_rate(believer.rate());
+            }
             let state = |checkpoint: &mut Checkpoint| {
                 checkpoint.put_f32s("tares/memory", believer.memory().sums());
                 let burn_in = believer.burn_in().map_or(vec![], |end| vec![end.epochs as f64, end.disagreement]);
@@ -118,7 +121,10 @@ impl Tares {
         }
         // Counted anew: a run that continues after its last epoch has no counts yet.
         believer.begin_epoch(run.epochs.len())?;
-        run.history.believe(believer.beliefs());
+        // Plain training to the end: its network may know better than the labels that were all believed.
+        if believer.burn_in().is_some() {
+            run.history.believe(believer.beliefs());
+        }
         Ok(vec![learner.network])
     }
 }
