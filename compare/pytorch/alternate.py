@@ -30,10 +30,9 @@ class CaseFailed(Exception):
 class Side:
     """A process that answers every line with the numbers of a turn."""
 
-    def __init__(self, command, threads):
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment(threads)
-        )
+    def __init__(self, command, options):
+        environ = environment(str(options.threads), options.isa)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ)
         # resident megabytes before data and network exist: the program and its libraries
         word, *base = self.process.stdout.readline().split() or [""]
         self.alive = word == "ready"
@@ -59,8 +58,12 @@ class Side:
         self.process.wait()
 
 
-def environment(threads):
-    return dict(os.environ, RAYON_NUM_THREADS=threads, OMP_NUM_THREADS=threads, MKL_NUM_THREADS=threads)
+# what keeps ATen, oneDNN and MKL from wider vectors; our side is another build
+ISAS = {"widest": {}, "avx2": {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
+
+
+def environment(threads, isa):
+    return dict(os.environ, RAYON_NUM_THREADS=threads, OMP_NUM_THREADS=threads, MKL_NUM_THREADS=threads, **ISAS[isa])
 
 
 def our_side(case, options, directory):
@@ -69,7 +72,7 @@ def our_side(case, options, directory):
         program, arguments = options.ours_epoch, [EPOCHS[case], options.data, directory]
     else:
         program, arguments = options.ours, [case, directory]
-    side = Side([program, *arguments], str(options.threads))
+    side = Side([program, *arguments], options)
     if not side.alive:
         raise CaseFailed("our side did not start")
     return side, arguments
@@ -80,7 +83,7 @@ def check(case, ours, arguments, options):
     losses = [str(loss) for loss in ours.ask(f"check {CHECKED_STEPS}")]
     what = "epoch" if case in EPOCHS else "step"
     command = [sys.executable, os.path.join(HERE, "check.py"), what, *arguments, *losses]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment(str(options.threads)))
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment(str(options.threads), options.isa))
     if done.returncode != 0:
         raise CaseFailed(f"check.py ended with code {done.returncode}")
     found = json.loads(done.stdout)
@@ -98,7 +101,7 @@ def peers(case, arguments, options):
     """The forms of PyTorch that run on this machine."""
     script, sides = "epoch.py" if case in EPOCHS else "peer.py", {}
     for form in options.forms.split(","):
-        side = Side([sys.executable, os.path.join(HERE, script), *arguments, form], str(options.threads))
+        side = Side([sys.executable, os.path.join(HERE, script), *arguments, form], options)
         if side.alive:
             sides[form] = side
         else:
@@ -174,6 +177,7 @@ def main():
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"of {', '.join([*CASES, *EPOCHS])}; all without any")
     parser.add_argument("--rounds", type=int, default=7, help="turns of each side; 0 checks the agreement and times nothing")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--isa", choices=ISAS, default="widest", help="avx2: neither side uses wider vectors")
     parser.add_argument("--forms", default=",".join(FORMS))
     parser.add_argument("--data", help="folder with the IDX files of the whole epochs; else TARES_DATA/mnist, the cache, Debian's Fashion-MNIST")
     parser.add_argument("--results", required=True, help="folder for the table; results/ of the project unless given")
@@ -191,10 +195,10 @@ def main():
     with open("/proc/cpuinfo") as info:
         model = next((line.split(":")[1].strip() for line in info if line.startswith("model name")), platform.machine())
     machine = {
-        "date": datetime.date.today().isoformat(), "processor": model, "cores": os.cpu_count(), "threads": options.threads,
+        "date": datetime.date.today().isoformat(), "processor": model, "cores": os.cpu_count(), "threads": options.threads, "isa": options.isa,
         "pytorch": torch.__version__, "burn": "0.22.1", "python": platform.python_version(),
     }
-    name = f"pytorch-{machine['date']}-{platform.node() or 'machine'}-{options.threads}-threads.csv"
+    name = f"pytorch-{machine['date']}-{platform.node() or 'machine'}-{options.threads}-threads{'' if options.isa == 'widest' else '-' + options.isa}.csv"
     path = os.path.join(options.results, name)
     print("case,ours_ms,peer_ms,ratio,agreement", flush=True)
     unfinished = []
@@ -220,7 +224,7 @@ def main():
 
 COLUMNS = (
     "case,peer,best,agreement,rounds,ours_ms,peer_ms,ratio,ours_cpu_ms,peer_cpu_ms,ratio_cpu,ours_gradient,ours_loss,peer_gradient,peer_loss,seen,seen_everywhere,"
-    "ours_accuracy,peer_accuracy,ours_peak_mb,peer_peak_mb,ours_base_mb,peer_base_mb,data,load,date,processor,cores,threads,pytorch,burn,python"
+    "ours_accuracy,peer_accuracy,ours_peak_mb,peer_peak_mb,ours_base_mb,peer_base_mb,data,load,date,processor,cores,threads,isa,pytorch,burn,python"
 ).split(",")
 
 

@@ -22,7 +22,7 @@ from peer import read_batches
 from torch import nn
 
 UNIT = 2.0**-24  # unit roundoff of single precision
-GROWTH = 10  # Winograd's transforms enlarge rounding about tenfold; elsewhere a margin, so that activations change sides in every draw
+GROWTH = 10  # more than Winograd's transforms enlarge rounding; elsewhere a margin, so that activations change sides in every draw
 ROOM = 4  # the largest of a few draws is not the largest possible
 DRAWS, DEEP_DRAWS = 12, 3  # small networks need more draws until an activation changes sides; deep ones have many in each
 RATE = 0.01  # learning rate, as in examples/sgd_steps

@@ -1,6 +1,6 @@
 """PyTorch's side of the steps: `peer.py CASE DIR FORM` answers every line `N` with `wall_ms cpu_ms` of N steps, per step.
 
-Forms are default, channels_last, compile.
+Forms are default, channels_last, compile, and bf16 and bf16_channels_last: the first two under autocast, weights and updates in 32 bits.
 """
 import os
 import sys
@@ -49,7 +49,7 @@ def main(case, directory, form):
     kind, _ = CASES[case]
     network = kind(read(f"{directory}/{case}.safetensors")).train()
     batches = read_batches(case, directory)
-    if form == "channels_last":
+    if form.endswith("channels_last"):
         network = network.to(memory_format=torch.channels_last)
         batches = [(x.to(memory_format=torch.channels_last), y) for x, y in batches]
     optimiser = torch.optim.Adam(network.parameters(), lr=1e-3)
@@ -66,7 +66,8 @@ def main(case, directory, form):
         wall, cpu = time.perf_counter(), processor_ms()
         for _ in range(count):
             x, y = batches[step % BATCHES]
-            loss = F.cross_entropy(forward(x), y)
+            with torch.autocast("cpu", torch.bfloat16, enabled=form.startswith("bf16")):
+                loss = F.cross_entropy(forward(x), y)
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()

@@ -235,7 +235,8 @@ pub(crate) fn widest<K: Kernel>(kernel: K) -> K::Output {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::is_x86_feature_detected as has;
-        if has!("avx512f") && has!("avx512vl") && has!("avx512dq") && has!("avx512bw") && has!("avx2") && has!("fma") {
+        let avx512f = cfg!(feature = "avx512") && has!("avx512f");
+        if avx512f && has!("avx512vl") && has!("avx512dq") && has!("avx512bw") && has!("avx2") && has!("fma") {
             // SAFETY: the six features were found on this processor: point 1 above.
             return unsafe { avx512(kernel) };
         }

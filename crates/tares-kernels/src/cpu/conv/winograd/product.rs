@@ -9,6 +9,13 @@ use crate::cpu::simd::Register;
 /// Multiplications of one tile.
 pub(crate) const POINTS: usize = 36;
 
+/// Blocks of sixteen channels that are added up one after the other; such runs are then added to each other. The rounding error of a sum of n
+/// terms in one go grows as √n, and the transforms enlarge it.
+const RUN: usize = 2;
+
+/// The same for tiles.
+const TILE_RUN: usize = 64;
+
 /// `out[t, o] = Σ_k v[t, k] · u[k, o]` for each of the 36 points.
 ///
 /// `v`: `[k blocks][36][tiles]`, `u`: `[o blocks][36][k blocks × 16]`, `out`: `[o blocks][36][tiles]`, all of lanes.
@@ -74,24 +81,28 @@ fn accumulate<R: Register, const M: usize, const N: usize>(
     out: &mut [&mut [Lane]; N],
 ) {
     let k_blocks = u[0].len() / LANES;
-    let mut sums = [[R::load(&ZERO); N]; M];
-    for k in 0..k_blocks {
-        let left = v[(k * POINTS + point) * tiles + t..].first_chunk::<M>().expect("M tiles");
-        let right = u.map(|u| u[k * LANES..].first_chunk::<LANES>().expect("a block"));
-        #[allow(clippy::needless_range_loop)] // `l` runs over lanes of the left factor as well
-        for l in 0..LANES {
-            let columns: [R; N] = std::array::from_fn(|n| R::load(&right[n][l]));
-            for m in 0..M {
-                let s = left[m].0[l];
-                for n in 0..N {
-                    sums[m][n] = sums[m][n].plus(s, columns[n]);
+    for first in (0..k_blocks).step_by(RUN) {
+        let mut sums = [[R::load(&ZERO); N]; M];
+        for k in first..(first + RUN).min(k_blocks) {
+            let left = v[(k * POINTS + point) * tiles + t..].first_chunk::<M>().expect("M tiles");
+            let right = u.map(|u| u[k * LANES..].first_chunk::<LANES>().expect("a block"));
+            #[allow(clippy::needless_range_loop)] // `l` runs over lanes of the left factor as well
+            for l in 0..LANES {
+                let columns: [R; N] = std::array::from_fn(|n| R::load(&right[n][l]));
+                for m in 0..M {
+                    let s = left[m].0[l];
+                    for n in 0..N {
+                        sums[m][n] = sums[m][n].plus(s, columns[n]);
+                    }
                 }
             }
         }
-    }
-    for m in 0..M {
-        for n in 0..N {
-            sums[m][n].store(&mut out[n][t + m]);
+        for m in 0..M {
+            for n in 0..N {
+                let out = &mut out[n][t + m];
+                let sum = if first == 0 { sums[m][n] } else { R::load(out).add(sums[m][n]) };
+                sum.store(out);
+            }
         }
     }
 }
@@ -134,19 +145,22 @@ fn columns<R: Register, const M: usize, const N: usize>(
 ) {
     for o in (0..sum[0].len()).step_by(M) {
         let d = &d[(o / LANES * POINTS + point) * tiles..][..tiles];
-        let mut sums: [[R; N]; M] = std::array::from_fn(|m| std::array::from_fn(|n| R::load(&sum[n][o + m])));
-        for (t, d) in d.iter().enumerate() {
-            let d = d.0[o % LANES..].first_chunk::<M>().expect("M divides 16");
-            let rows: [R; N] = std::array::from_fn(|n| R::load(&v[n][t]));
-            for m in 0..M {
-                for n in 0..N {
-                    sums[m][n] = sums[m][n].plus(d[m], rows[n]);
+        for (run, d) in d.chunks(TILE_RUN).enumerate() {
+            let mut sums = [[R::load(&ZERO); N]; M];
+            for (t, d) in d.iter().enumerate() {
+                let d = d.0[o % LANES..].first_chunk::<M>().expect("M divides 16");
+                let rows: [R; N] = std::array::from_fn(|n| R::load(&v[n][run * TILE_RUN + t]));
+                for m in 0..M {
+                    for n in 0..N {
+                        sums[m][n] = sums[m][n].plus(d[m], rows[n]);
+                    }
                 }
             }
-        }
-        for n in 0..N {
-            for m in 0..M {
-                sums[m][n].store(&mut sum[n][o + m]);
+            for n in 0..N {
+                for m in 0..M {
+                    let into = &mut sum[n][o + m];
+                    R::load(into).add(sums[m][n]).store(into);
+                }
             }
         }
     }
