@@ -67,11 +67,21 @@ def read_rows(X: Any, what: str = "X", *, features: bool = False) -> Rows:
     if values.dtype.kind in "fiub":
         if features:
             return Rows(np.ascontiguousarray(values, dtype=np.float32), len(values))
-        wide = np.asarray(values, dtype=np.float64)
-        return Rows([(f"x{place}", np.ascontiguousarray(wide[:, place])) for place in range(wide.shape[1])], len(wide))
+        return Rows([(f"x{place}", column) for place, column in enumerate(_columns(values))], len(values))
     if features:
         raise TypeError(f"{what} must be numbers, got an array of {values.dtype}")
     return _table([(f"x{place}", values[:, place]) for place in range(values.shape[1])], what, None)
+
+
+def _columns(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Columns x rows, in 64 bits.
+
+    Turned some rows at a time: a whole column at once would touch the cache lines of all rows for one number of each.
+    """
+    turned = np.empty(values.shape[::-1])
+    for first in range(0, len(values), 64):
+        turned[:, first : first + 64] = values[first : first + 64].T
+    return turned
 
 
 def _array(X: Any, what: str) -> npt.NDArray[Any]:

@@ -53,18 +53,9 @@ impl InMemory {
             delimiter: None,
             columns: TableRules::fit(&table, &labelled, texts, true)?,
         };
-        let mut notes = rules.notes(&table);
-        let rest: Vec<usize> = (0..labels.len()).filter(|&row| labels[row].is_none()).collect();
-        if !rest.is_empty() {
-            notes.push(format!("{} rows have no label: they take no part in training or audit", rest.len()));
-        }
-        let given = labels.iter().map(|label| label.unwrap_or(0)).collect();
-        let all = rules.dataset(&table, given, &class_names, ids)?;
+        let notes = rules.notes(&table);
+        let all = rules.dataset(&table, filled(labels), &class_names, ids)?;
         let shape = Shape::Flat(rules.width());
-        let part = |rows: &[usize]| match rows.len() == all.len() {
-            true => Ok(all.clone()),
-            false => all.subset(rows).map_err(content),
-        };
         let reading = Reading {
             format: Format::Memory,
             class_names,
@@ -73,24 +64,39 @@ impl InMemory {
             table: Some(rules),
             features: None,
         };
-        let unlabelled = if rest.is_empty() { None } else { Some(part(&rest)?) };
-        Ok(Self { train: part(&labelled)?, unlabelled, reading, notes })
+        Self::parted(&all, labels, reading, notes)
     }
 
     /// An array beside its labels: pictures, a table of numbers, or, if it is wider than tables are, features that some network made.
     ///
     /// # Errors
-    /// Features that don't divide into rows or are not finite; labels outside the classes.
-    pub fn array(features: Features, shape: Shape, labels: Vec<Label>, class_names: Vec<String>) -> Result<Self> {
-        let train = Dataset::new(features, shape, labels, class_names.iter().cloned()).map_err(content)?;
+    /// Features that don't divide into rows or are not finite; labels outside the classes, no labels.
+    pub fn array(features: Features, shape: Shape, labels: &[Option<Label>], class_names: Vec<String>) -> Result<Self> {
+        let all = Dataset::new(features, shape, filled(labels), class_names.iter().cloned()).map_err(content)?;
         let features = match shape {
             Shape::Flat(width) if width > WIDEST_TABLE => Some(width),
             Shape::Flat(_) | Shape::Image { .. } => None,
         };
-        let bytes = train.is_bytes();
+        let bytes = all.is_bytes();
         let reading = Reading { format: Format::Memory, class_names, row: shape.into(), bytes, table: None, features };
-        Ok(Self { train, unlabelled: None, reading, notes: Vec::new() })
+        Self::parted(&all, labels, reading, Vec::new())
     }
+
+    /// The rows with a label and those without.
+    fn parted(all: &Dataset, labels: &[Option<Label>], reading: Reading, mut notes: Vec<String>) -> Result<Self> {
+        let (labelled, rest): (Vec<usize>, Vec<usize>) = (0..labels.len()).partition(|&row| labels[row].is_some());
+        if rest.is_empty() {
+            return Ok(Self { train: all.clone(), unlabelled: None, reading, notes });
+        }
+        notes.push(format!("{} rows have no label: they take no part in training or audit", rest.len()));
+        let part = |rows: &[usize]| all.subset(rows).map_err(content);
+        Ok(Self { train: part(&labelled)?, unlabelled: Some(part(&rest)?), reading, notes })
+    }
+}
+
+/// Labels for a data set: those of rows without one mean nothing.
+fn filled(labels: &[Option<Label>]) -> Vec<Label> {
+    labels.iter().map(|label| label.unwrap_or(0)).collect()
 }
 
 /// New rows of a table, read like the training rows. Their given labels mean nothing.
@@ -169,12 +175,25 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_an_array_may_lack_labels_too() {
+        let classes = vec!["a".to_owned(), "b".to_owned()];
+        let of = |labels: &[Option<Label>]| {
+            InMemory::array(vec![0f32, 1.0, 2.0, 3.0].into(), Shape::Flat(1), labels, classes.clone())
+        };
+        let here = of(&[Some(1), None, Some(0), None]).unwrap();
+        let rest = here.unlabelled.unwrap();
+        assert_eq!((here.train.given(), here.train.stored(1)), (&[1, 0][..], 2));
+        assert_eq!([rest.row(0), rest.row(1)], [tares_core::Row::Floats(&[1.0]), tares_core::Row::Floats(&[3.0])]);
+        assert!(of(&[None; 4]).is_err());
+    }
+
+    #[test]
     fn a_narrow_array_is_a_table_and_a_wide_one_features() {
         let of = |width: usize| {
             let array = InMemory::array(
                 vec![0f32; 2 * width].into(),
                 Shape::Flat(width),
-                vec![0, 1],
+                &[Some(0), Some(1)],
                 vec!["a".into(), "b".into()],
             );
             array.unwrap().reading.features

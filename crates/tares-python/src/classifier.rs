@@ -98,7 +98,7 @@ pub fn fit(
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<FittedModel> {
     let spec = settings.spec()?;
-    let data = rows.read(&given, classes, None, &texts)?;
+    let data = rows.read(py, &given, classes, None, &texts)?;
     let epochs = spec.plan.epochs as u64;
     let trained = run_watched(py, progress.as_ref(), |tell| {
         train(&spec, &data.train, &data.reading, &folds, &|event| tell_event(tell, &event, epochs))
@@ -137,7 +137,7 @@ pub fn predict<'py>(
     let damaged = |error: &dyn std::fmt::Display| PyValueError::new_err(format!("the model is damaged: {error}"));
     let model: Model = serde_json::from_str(model).map_err(|error| damaged(&error))?;
     model.check().map_err(|failure| damaged(&failure))?;
-    let data = rows.new_rows(count, &model.reading)?;
+    let data = rows.new_rows(py, count, &model.reading)?;
     let probs = run(py, || model.probabilities_of(weights, &data, "cpu").map_err(failed))?;
     PyArray1::from_vec(py, probs).reshape([count, model.classes.len()])
 }

@@ -51,7 +51,7 @@ pub fn audit_rows(
     progress: Option<Bound<'_, PyAny>>,
 ) -> PyResult<ArrayAudit> {
     let (detector, score) = parse(&settings.method, &settings.score)?;
-    let read = rows.read(&given, classes, ids, &settings.texts)?;
+    let read = rows.read(py, &given, classes, ids, &settings.texts)?;
     let data = &read.train;
     let truth = truth.as_ref().map(labels).transpose()?;
     let truth: Option<Vec<Label>> = truth.map(|truth| (0..data.len()).map(|row| truth[data.stored(row)]).collect());

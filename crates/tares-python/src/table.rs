@@ -1,10 +1,11 @@
 //! Columns and arrays from Python as rows of the program.
 
 use crate::array::{labels, scattered};
-use crate::call::unread;
+use crate::call::{run, unread};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray4, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use rayon::prelude::*;
 use tares_core::{Dataset, Features, Label, Shape};
 use tares_data::Reading;
 use tares_data::memory::{InMemory, new_table};
@@ -36,40 +37,40 @@ pub enum PyRows<'py> {
 }
 
 impl PyRows<'_> {
-    /// Training rows. `given` has [`MISSING`] where a row of a table has no label.
+    /// Training rows. `given` has [`MISSING`] where a row has no label.
     ///
     /// # Errors
     /// What the rows hold does not fit.
     pub fn read(
         &self,
+        py: Python<'_>,
         given: &PyReadonlyArray1<'_, Label>,
         classes: Vec<String>,
         ids: Option<Vec<String>>,
         texts: &[String],
     ) -> PyResult<InMemory> {
-        let given = labels(given)?;
-        match self.array()? {
-            None => {
-                let given: Vec<Option<Label>> =
-                    given.iter().map(|&label| (label != MISSING).then_some(label)).collect();
-                InMemory::table(self.columns()?, &given, classes, ids, texts).map_err(unread)
-            }
-            Some((features, shape)) => InMemory::array(features, shape, given.to_vec(), classes).map_err(unread),
-        }
+        let given: Vec<Option<Label>> =
+            labels(given)?.iter().map(|&label| (label != MISSING).then_some(label)).collect();
+        let (columns, array) = (self.columns()?, self.array()?);
+        run(py, || match array {
+            None => InMemory::table(copied(&columns)?, &given, classes, ids, texts).map_err(unread),
+            Some((features, shape)) => InMemory::array(features, shape, &given, classes).map_err(unread),
+        })
     }
 
     /// Rows to predict, read as the training rows were.
     ///
     /// # Errors
     /// Rows of another kind or shape; a column that is not there.
-    pub fn new_rows(&self, rows: usize, reading: &Reading) -> PyResult<Dataset> {
-        match self.array()? {
-            None => new_table(self.columns()?, rows, reading).map_err(unread),
+    pub fn new_rows(&self, py: Python<'_>, rows: usize, reading: &Reading) -> PyResult<Dataset> {
+        let (columns, array) = (self.columns()?, self.array()?);
+        run(py, || match array {
+            None => new_table(copied(&columns)?, rows, reading).map_err(unread),
             Some((features, shape)) => {
-                let made = InMemory::array(features, shape, vec![0; rows], reading.class_names.clone());
+                let made = InMemory::array(features, shape, &vec![Some(0); rows], reading.class_names.clone());
                 Ok(made.map_err(unread)?.train)
             }
-        }
+        })
     }
 
     fn array(&self) -> PyResult<Option<(Features, Shape)>> {
@@ -87,22 +88,39 @@ impl PyRows<'_> {
         })
     }
 
-    fn columns(&self) -> PyResult<Vec<Column>> {
+    fn columns(&self) -> PyResult<Vec<(&str, Cells<'_>)>> {
         let Self::Table(columns) = self else { return Ok(Vec::new()) };
-        let column = |(name, cells): &(String, ColumnCells<'_>)| {
-            let values = match cells {
-                ColumnCells::Numbers(numbers) => Values::Numbers(numbers.as_slice().map_err(scattered)?.to_vec()),
-                ColumnCells::Texts(codes, levels) => {
-                    let codes = codes.as_slice().map_err(scattered)?.to_vec();
-                    let known = |&code: &u32| code == MISSING || (code as usize) < levels.len();
-                    if !codes.iter().all(known) {
-                        return Err(PyValueError::new_err(format!("column \"{name}\": a code without a text")));
-                    }
-                    Values::Text { codes, levels: levels.clone() }
-                }
+        let mut borrowed = Vec::with_capacity(columns.len());
+        for (name, cells) in columns {
+            let cells = match cells {
+                ColumnCells::Numbers(numbers) => Cells::Numbers(numbers.as_slice().map_err(scattered)?),
+                ColumnCells::Texts(codes, levels) => Cells::Texts(codes.as_slice().map_err(scattered)?, levels),
             };
-            Ok(Column::new(name.clone(), values))
-        };
-        columns.iter().map(column).collect()
+            borrowed.push((name.as_str(), cells));
+        }
+        Ok(borrowed)
     }
+}
+
+/// The cells of a column where Python has them.
+enum Cells<'a> {
+    Numbers(&'a [f64]),
+    Texts(&'a [u32], &'a [String]),
+}
+
+/// The columns as `tares-data` wants them. Many numbers are copied, so all threads do it.
+fn copied(columns: &[(&str, Cells<'_>)]) -> PyResult<Vec<Column>> {
+    let column = |(name, cells): &(&str, Cells<'_>)| {
+        let values = match *cells {
+            Cells::Numbers(numbers) => Values::Numbers(numbers.to_vec()),
+            Cells::Texts(codes, levels) => {
+                if !codes.iter().all(|&code| code == MISSING || (code as usize) < levels.len()) {
+                    return Err(PyValueError::new_err(format!("column \"{name}\": a code without a text")));
+                }
+                Values::Text { codes: codes.to_vec(), levels: levels.to_vec() }
+            }
+        };
+        Ok(Column::new((*name).to_owned(), values))
+    };
+    columns.par_iter().map(column).collect()
 }

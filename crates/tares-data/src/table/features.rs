@@ -4,6 +4,7 @@ use super::columns::{MISSING, RawTable, Values};
 use super::number::Notation;
 use super::rules::{ColumnRule, Rule, TableRules};
 use crate::error::{DataError, Result};
+use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tares_core::{Dataset, Label, Shape, TextColumn};
@@ -15,11 +16,10 @@ impl TableRules {
     /// A column of training is not there, or holds text instead of numbers.
     pub(crate) fn features(&self, table: &RawTable) -> Result<Vec<f32>> {
         let width = self.width();
-        let mut features = vec![0f32; width * table.rows];
-        let mut start = 0;
+        let (mut columns, mut start) = (Vec::new(), 0);
         for ColumnRule { name, rule } in self.columns.iter().filter(|column| column.rule.width() > 0) {
             let values = &table.columns[table.position(name)?].values;
-            fill(&mut features, width, start, rule, values).map_err(|row| {
+            let cells = Cells::of(rule, values).map_err(|row| {
                 let cell = match values {
                     Values::Text { codes, levels } => levels.get(codes[row] as usize).map_or("", String::as_str),
                     Values::Numbers(_) => "",
@@ -27,8 +27,17 @@ impl TableRules {
                 let problem = format!("column \"{name}\" held numbers in training and holds \"{cell}\" here");
                 DataError::format(&table.path, table.place(row), problem)
             })?;
+            columns.push((start, cells));
             start += rule.width();
         }
+        let mut features = vec![0f32; width * table.rows];
+        // Some rows at a time: in a pass over a whole column, every number lies on a cache line of its own.
+        let blocks = features.par_chunks_mut((width * TOGETHER).max(1)).enumerate();
+        blocks.for_each(|(block, features)| {
+            for (start, cells) in &columns {
+                cells.fill(block * TOGETHER, features.chunks_exact_mut(width).map(|row| &mut row[*start..]));
+            }
+        });
         Ok(features)
     }
 
@@ -74,50 +83,79 @@ impl TableRules {
     }
 }
 
-/// Writes the features of one column; the error is the first row whose text should be a number.
-fn fill(
-    features: &mut [f32],
-    width: usize,
-    start: usize,
-    rule: &Rule,
-    values: &Values,
-) -> std::result::Result<(), usize> {
-    let rows = features.chunks_exact_mut(width).map(|row| &mut row[start..]);
-    match (rule, values) {
-        (Rule::Number { mean, std, missing, .. }, Values::Numbers(numbers)) => {
-            for (row, number) in rows.zip(numbers) {
-                if number.is_nan() {
-                    row[1..1 + usize::from(*missing)].fill(1.0);
-                } else {
-                    // A far outlier must stay finite as a 32-bit number.
-                    row[0] = (((number - mean) / std).clamp(f64::from(f32::MIN), f64::from(f32::MAX))) as f32;
+/// Rows that are filled together.
+const TOGETHER: usize = 64;
+
+/// The cells of a column, and what they become.
+enum Cells<'a> {
+    Numbers {
+        numbers: &'a [f64],
+        mean: f64,
+        std: f64,
+        /// Features that mark a missing number: 1 or none.
+        marks: usize,
+    },
+    /// A column of numbers in training, without a single one here.
+    NoNumbers { marks: usize },
+    Text {
+        codes: Vec<u32>,
+        /// The feature of each code that is 1.
+        hot: Vec<Option<usize>>,
+        /// The one of a missing text.
+        missing: Option<usize>,
+    },
+    /// Without features.
+    Nothing,
+}
+
+impl<'a> Cells<'a> {
+    /// The error is the first row whose text should be a number.
+    fn of(rule: &Rule, values: &'a Values) -> std::result::Result<Self, usize> {
+        Ok(match (rule, values) {
+            (&Rule::Number { mean, std, missing, .. }, Values::Numbers(numbers)) => {
+                Self::Numbers { numbers, mean, std, marks: usize::from(missing) }
+            }
+            (Rule::Number { missing, notation, .. }, Values::Text { codes, levels }) => {
+                if let Some(row) = first_text(codes, levels, notation) {
+                    return Err(row);
+                }
+                Self::NoNumbers { marks: usize::from(*missing) }
+            }
+            (Rule::Text { levels, other, missing }, values) => {
+                let (codes, texts) = values.clone().into_text();
+                let place: HashMap<&str, usize> =
+                    levels.iter().enumerate().map(|(i, level)| (level.as_str(), i)).collect();
+                let of_text = |text: &String| place.get(text.as_str()).copied();
+                let hot = texts.iter().map(|text| of_text(text).or_else(|| other.then_some(levels.len()))).collect();
+                Self::Text { codes, hot, missing: missing.then_some(levels.len() + usize::from(*other)) }
+            }
+            (Rule::Words | Rule::Ignored, _) => Self::Nothing,
+        })
+    }
+
+    /// Writes the features of the rows from `first`; each of `rows` begins with this column's.
+    fn fill<'r>(&self, first: usize, rows: impl Iterator<Item = &'r mut [f32]>) {
+        match self {
+            Self::Numbers { numbers, mean, std, marks } => {
+                for (row, number) in rows.zip(&numbers[first..]) {
+                    if number.is_nan() {
+                        row[1..1 + marks].fill(1.0);
+                    } else {
+                        // A far outlier must stay finite as a 32-bit number.
+                        row[0] = (((number - mean) / std).clamp(f64::from(f32::MIN), f64::from(f32::MAX))) as f32;
+                    }
                 }
             }
-        }
-        (Rule::Number { missing, notation, .. }, Values::Text { codes, levels }) => {
-            if let Some(row) = first_text(codes, levels, notation) {
-                return Err(row);
+            Self::NoNumbers { marks } => rows.for_each(|row| row[1..1 + marks].fill(1.0)),
+            Self::Text { codes, hot, missing } => {
+                for (row, &code) in rows.zip(&codes[first..]) {
+                    let hot = if code == MISSING { *missing } else { hot[code as usize] };
+                    hot.into_iter().for_each(|hot| row[hot] = 1.0);
+                }
             }
-            rows.for_each(|row| row[1..1 + usize::from(*missing)].fill(1.0));
+            Self::Nothing => {}
         }
-        (Rule::Text { levels, other, missing }, values) => {
-            let (codes, texts) = values.clone().into_text();
-            let place: HashMap<&str, usize> = levels.iter().enumerate().map(|(i, level)| (level.as_str(), i)).collect();
-            let place: Vec<Option<usize>> = texts
-                .iter()
-                .map(|text| place.get(text.as_str()).copied().or_else(|| other.then_some(levels.len())))
-                .collect();
-            for (row, &code) in rows.zip(&codes) {
-                let hot = match code {
-                    MISSING => missing.then_some(levels.len() + usize::from(*other)),
-                    code => place[code as usize],
-                };
-                hot.into_iter().for_each(|hot| row[hot] = 1.0);
-            }
-        }
-        (Rule::Words | Rule::Ignored, _) => {}
     }
-    Ok(())
 }
 
 /// The first row whose text is no number in this notation, else the first that has a value.

@@ -4,6 +4,7 @@ use super::columns::{Column, MISSING, RawTable, Values};
 use super::prose;
 use super::rules::{ColumnRule, MOST_LEVELS, Rule, TableRules};
 use crate::error::{DataError, Place, Result};
+use rayon::prelude::*;
 use tares_core::Error;
 
 impl TableRules {
@@ -26,7 +27,9 @@ impl TableRules {
             };
             Ok(ColumnRule { name: column.name.clone(), rule })
         };
-        let rules = table.columns.iter().map(rule).collect::<Result<Vec<_>>>()?;
+        // Of several errors, the first column's is reported.
+        let rules: Vec<Result<ColumnRule>> = table.columns.par_iter().map(rule).collect();
+        let rules = rules.into_iter().collect::<Result<Vec<_>>>()?;
         if rules.iter().all(|column| column.rule.width() == 0 && column.rule != Rule::Words) {
             let source = Error::value("table", "at least one column of features", nothing_left(table));
             return Err(DataError::content(&table.path, source));
@@ -65,25 +68,25 @@ fn check_text(table: &RawTable, name: &str) -> Result<()> {
 
 fn fit_numbers(table: &RawTable, column: &Column, numbers: &[f64], train: &[usize], standardise: bool) -> Result<Rule> {
     let notation = column.notation.clone();
-    let present = || train.iter().map(|&row| numbers[row]).filter(|number| !number.is_nan());
-    let missing = train.iter().any(|&row| numbers[row].is_nan());
+    let present: Vec<f64> = train.iter().map(|&row| numbers[row]).filter(|number| !number.is_nan()).collect();
+    let missing = present.len() < train.len();
     // Without a single value there is nothing to learn, and new rows may hold text here.
-    if present().next().is_none() && !train.is_empty() {
+    if present.is_empty() && !train.is_empty() {
         return Ok(Rule::Ignored);
     }
     if !standardise {
         return Ok(Rule::Number { mean: 0.0, std: 1.0, missing, notation });
     }
-    let count = present().count().max(1) as f64;
-    let mean = present().sum::<f64>() / count;
-    let variance = present().map(|number| (number - mean).powi(2)).sum::<f64>() / count;
+    let count = present.len().max(1) as f64;
+    let mean = present.iter().sum::<f64>() / count;
+    let variance = present.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / count;
     if !variance.is_finite() {
         let problem = format!("column \"{}\" holds numbers too large to average", column.name);
         return Err(DataError::format(&table.path, Place::File, problem));
     }
     // Rounding leaves a constant column with a variance of the order of (mean · ε)²: dividing by it would blow up noise.
     if variance.sqrt() <= 1e-12 * mean.abs() || variance == 0.0 {
-        return Ok(Rule::Number { mean: present().next().unwrap_or(0.0), std: 1.0, missing, notation });
+        return Ok(Rule::Number { mean: present.first().copied().unwrap_or(0.0), std: 1.0, missing, notation });
     }
     Ok(Rule::Number { mean, std: variance.sqrt(), missing, notation })
 }
