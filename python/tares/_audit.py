@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tares import _tares
-from tares._inputs import Labels, as_array, index_of as read_index, match_columns, names, read_classes, read_labels, read_probs
+from tares._inputs import Labels, as_array, index_of as read_index, match_columns, names, read_classes, read_labels, read_probs, shape_of
 from tares._progress import Bar
 from tares._rows import MISSING, Rows, columns_of, is_frame, read_rows
 from tares._table import Table
@@ -63,6 +63,7 @@ def audit(
         How suspects are ranked. 0 is certainly wrong, 1 certainly right.
     features
         The rows themselves: embeddings of any network (rows x features), a frame, or pictures (rows x channels x height x width).
+        Rows whose label is None, NaN or empty are not judged: :attr:`Audit.unlabelled` suggests labels for them.
         Beside ``probs`` they add a second estimate of the noise rate, from the labels of each row's nearest neighbours.
     truth
         The true labels, to measure how good the audit is: :attr:`Audit.against_truth`.
@@ -135,7 +136,7 @@ def _of_data(labels: Any, label: str | None, features: Any, classes: Sequence[An
             raise ValueError("label must name the column of the frame that holds the labels, got None")
         if features is None:
             raise ValueError("probs (a model's out-of-sample probabilities) or features (the rows themselves) must be given, got neither")
-        given = read_classes(labels, "labels")[0] if known is None else read_labels(labels, known)
+        given = _labels_or_missing(labels, known, "labels")
         rows = read_rows(features, "features", features=True)
     else:
         if not is_frame(labels):
@@ -146,7 +147,7 @@ def _of_data(labels: Any, label: str | None, features: Any, classes: Sequence[An
         if label not in [name for name, _ in columns]:
             raise ValueError(f"label must be a column of the frame ({', '.join(str(name) for name, _ in columns)}), got {label!r}")
         column = next(column for name, column in columns if name == label)
-        given = _labels_or_missing(column, known, label)
+        given = _labels_or_missing(column, known, f"column {label!r}")
         rows = read_rows({name: column for name, column in columns if name != label}, "the frame")
         rows = Rows(rows.content, len(rows), given.index)
     if len(rows) != len(given.codes):
@@ -154,9 +155,11 @@ def _of_data(labels: Any, label: str | None, features: Any, classes: Sequence[An
     return rows, given
 
 
-def _labels_or_missing(column: Any, known: npt.NDArray[Any] | None, label: str) -> Labels:
+def _labels_or_missing(labels: Any, known: npt.NDArray[Any] | None, what: str) -> Labels:
     """Labels, some of which may be missing: those get the code MISSING."""
-    values = as_array(column, f"column {label!r}")
+    values = as_array(labels, what)
+    if values.ndim != 1:
+        raise ValueError(f"{what} must be one-dimensional, got {shape_of(values)}")
     if values.dtype.kind == "f":
         absent = np.isnan(values)
     elif values.dtype.kind == "O":
@@ -165,16 +168,22 @@ def _labels_or_missing(column: Any, known: npt.NDArray[Any] | None, label: str) 
         absent = np.char.strip(values) == ""
     else:
         absent = np.zeros(len(values), dtype=np.bool_)
-    what = f"column {label!r}"
-    some = read_classes(values[~absent], what)[0] if known is None else read_labels(values[~absent], known, what)
+    if len(values) == 0:
+        raise ValueError(f"{what} must not be empty, got no rows")
+    there = np.flatnonzero(~absent)
+    if len(there) == 0:
+        raise ValueError(f"{what} must hold a label, got {len(values)} rows without one")
+    present = values[there]
+    some = read_classes(present, what, there)[0] if known is None else read_labels(present, known, what, there)
     codes = np.full(len(values), MISSING, dtype=np.uint32)
-    codes[~absent] = some.codes
-    return Labels(codes, some.classes, read_index(column), some.notes)
+    codes[there] = some.codes
+    return Labels(codes, some.classes, read_index(labels), some.notes)
 
 
 def _is_absent(cell: Any) -> bool:
     """Whether a cell holds no label. An empty text is none either, as in a file."""
-    return cell is None or cell != cell or type(cell).__name__ == "NAType" or (isinstance(cell, str) and not cell.strip())
+    # NA is neither equal to itself nor unequal: it comes first.
+    return cell is None or type(cell).__name__ == "NAType" or cell != cell or (isinstance(cell, str) and not cell.strip())
 
 
 def _judge(rows: Rows, given: Labels, settings: dict[str, Any], truth: Any, progress: bool | None) -> Audit:
@@ -353,9 +362,7 @@ class Audit:
     @cached_property
     def is_suspect(self) -> npt.NDArray[np.bool_]:
         """For every row: is its label a suspect?"""
-        mask = np.zeros(len(self._labels.codes), dtype=np.bool_)
-        mask[self.suspects["row"]] = True
-        return mask
+        return self._found.mask(len(self._labels.codes))
 
     @cached_property
     def corrected(self) -> npt.NDArray[Any]:
@@ -394,6 +401,16 @@ class Audit:
         ids = [] if index is None else [str(name) for name in index]
         self._found.save(fspath(directory), self._labels.codes, names(self.classes), ids, list(self._labels.notes), gallery)
         return Path(directory) / "audit.html"
+
+    # It never changes, so a copy would be the same.
+    def __copy__(self) -> Audit:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Audit:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("an Audit cannot be pickled: keep its suspects, per_class or corrected, which can, or save(directory)")
 
     def to_pandas(self) -> Any:
         """The suspects as a pandas frame."""

@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 Codes = npt.NDArray[np.uint32]
+#: The rows that values came from, for messages; ``None``: 0, 1, 2, ...
+From = npt.NDArray[np.int64] | None
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,12 @@ def names(classes: npt.NDArray[Any]) -> list[str]:
 
 def as_array(values: Any, what: str) -> npt.NDArray[Any]:
     """Any array-like as a NumPy array, without a copy where that is possible."""
+    if isinstance(values, np.ma.MaskedArray):
+        # What lies under the mask would be taken for data.
+        masked = np.argwhere(np.ma.getmaskarray(values))
+        if len(masked):
+            raise ValueError(f"{what} must not be masked, got a masked value at row {masked[0][0] if values.ndim else 0}: leave such rows out")
+        return np.asarray(values.data)
     if isinstance(values, np.ndarray):
         return values
     if module_of(values) == "torch":
@@ -56,7 +64,7 @@ def as_array(values: Any, what: str) -> npt.NDArray[Any]:
         raise ValueError(f"{what} must be an array, got rows of different lengths") from error
 
 
-def read_labels(labels: Any, classes: npt.NDArray[Any] | int | None, what: str = "labels") -> Labels:
+def read_labels(labels: Any, classes: npt.NDArray[Any] | int | None, what: str = "labels", rows: From = None) -> Labels:
     """Labels as codes.
 
     ``classes`` holds the names of the classes in order, or their number. Integers are class numbers unless the classes have other
@@ -65,12 +73,12 @@ def read_labels(labels: Any, classes: npt.NDArray[Any] | int | None, what: str =
     index = index_of(labels)
     values = as_array(labels, what)
     if values.ndim != 1:
-        raise ValueError(f"{what} must be one-dimensional, got {_shape(values)}")
-    values = _whole(values, what)
+        raise ValueError(f"{what} must be one-dimensional, got {shape_of(values)}")
+    values = _whole(values, what, rows)
     if isinstance(classes, np.ndarray):
-        return Labels(_look_up(values, classes, what), classes, index)
+        return Labels(_look_up(values, classes, what, rows), classes, index)
     if values.dtype.kind in "iu":
-        codes = _codes(values, what)
+        codes = _codes(values, what, rows)
         count = classes if classes is not None else (int(codes.max()) + 1 if len(codes) else 0)
         return Labels(codes, np.arange(count), index)
     found, places = np.unique(values, return_inverse=True)
@@ -83,12 +91,12 @@ def read_labels(labels: Any, classes: npt.NDArray[Any] | int | None, what: str =
     return Labels(places.astype(np.uint32), found, index, (note,) if classes is not None else ())
 
 
-def read_classes(labels: Any, what: str = "y") -> tuple[Labels, npt.NDArray[Any]]:
+def read_classes(labels: Any, what: str = "y", rows: From = None) -> tuple[Labels, npt.NDArray[Any]]:
     """Labels whose classes are the values that occur, sorted; and the labels as an array."""
     values = as_array(labels, what)
     if values.ndim != 1:
-        raise ValueError(f"{what} must be one-dimensional, got {_shape(values)}")
-    found, codes = np.unique(_whole(values, what), return_inverse=True)
+        raise ValueError(f"{what} must be one-dimensional, got {shape_of(values)}")
+    found, codes = np.unique(_whole(values, what, rows), return_inverse=True)
     if found.dtype.kind == "U":
         # As the program: names that are whole numbers come first, by size.
         order = np.array(sorted(range(len(found)), key=lambda place: _sort_key(str(found[place]))), dtype=np.int64)
@@ -106,7 +114,7 @@ def read_probs(probs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
     """N x K probabilities in C order, and the names of the columns of a frame."""
     values = as_array(probs, "probs")
     if values.ndim != 2:
-        raise ValueError(f"probs must be two-dimensional (rows x classes), got {_shape(values)}")
+        raise ValueError(f"probs must be two-dimensional (rows x classes), got {shape_of(values)}")
     if values.dtype.kind not in "fiub":
         raise TypeError(f"probs must be numbers, got an array of {values.dtype}")
     if values.dtype not in (np.float32, np.float64):
@@ -126,7 +134,7 @@ def match_columns(
     if classes is not None:
         known = as_array(classes, "classes")
         if known.ndim != 1 or len(known) != probs.shape[1]:
-            raise ValueError(f"classes must name the {probs.shape[1]} columns of probs, got {_shape(known)}")
+            raise ValueError(f"classes must name the {probs.shape[1]} columns of probs, got {shape_of(known)}")
         if len(set(known.tolist())) != len(known):
             raise ValueError("classes must differ from each other")
         return read_labels(labels, _whole(known, "classes")), probs
@@ -140,7 +148,8 @@ def module_of(value: Any) -> str:
     return type(value).__module__.partition(".")[0]
 
 
-def _shape(values: npt.NDArray[Any]) -> str:
+def shape_of(values: npt.NDArray[Any]) -> str:
+    """The shape of an array, in words."""
     if values.ndim == 0:
         return "a single value"
     return "an array of " + " x ".join(map(str, values.shape))
@@ -181,7 +190,11 @@ def index_of(labels: Any) -> Any | None:
     return index
 
 
-def _whole(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
+def _row(place: Any, rows: From) -> int:
+    return int(place if rows is None else rows[place])
+
+
+def _whole(values: npt.NDArray[Any], what: str, rows: From = None) -> npt.NDArray[Any]:
     """Integers or strings; anything else is an error that names the value and its row."""
     kind = values.dtype.kind
     if kind == "b":
@@ -193,45 +206,45 @@ def _whole(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     if kind == "f":
         bad = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)))
         if len(bad):
-            raise ValueError(f"{what} must be whole numbers or names, got {values[bad[0]]} at row {bad[0]}")
+            raise ValueError(f"{what} must be whole numbers or names, got {values[bad[0]]} at row {_row(bad[0], rows)}")
         return values.astype(np.int64)
     if kind == "O":
-        return _objects(values, what)
+        return _objects(values, what, rows)
     raise TypeError(f"{what} must be integers or strings, got an array of {values.dtype}")
 
 
-def _objects(values: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
+def _objects(values: npt.NDArray[Any], what: str, rows: From) -> npt.NDArray[Any]:
     kinds: dict[type, int] = {}
     for row, value in enumerate(values.tolist()):
         kinds.setdefault(type(value), row)
     for kind, row in kinds.items():
         missing = kind.__name__ in ("NoneType", "NAType", "NaTType") or (kind is float and values[row] != values[row])
         if missing:
-            raise ValueError(f"{what} must not be missing, got {values[row]} at row {row}")
+            raise ValueError(f"{what} must not be missing, got {values[row]} at row {_row(row, rows)}")
     if all(issubclass(kind, str) for kind in kinds):
         return values.astype(np.str_)
     if all(issubclass(kind, (int, np.integer)) for kind in kinds):
         return values.astype(np.int64)
-    listed = ", ".join(f"{kind.__name__} at row {row}" for kind, row in list(kinds.items())[:3])
+    listed = ", ".join(f"{kind.__name__} at row {_row(row, rows)}" for kind, row in list(kinds.items())[:3])
     raise TypeError(f"{what} must be all integers or all strings, got {listed}")
 
 
-def _codes(values: npt.NDArray[Any], what: str) -> Codes:
+def _codes(values: npt.NDArray[Any], what: str, rows: From = None) -> Codes:
     if values.dtype == np.uint32:
         return np.ascontiguousarray(values)
     if len(values):
         low, high = int(values.min()), int(values.max())
         if low < 0 or high >= 2**32:
-            row = int(np.flatnonzero((values < 0) | (values >= 2**32))[0])
-            raise ValueError(f"{what} must count classes from 0, got {values[row]} at row {row}")
+            bad = int(np.flatnonzero((values < 0) | (values >= 2**32))[0])
+            raise ValueError(f"{what} must count classes from 0, got {values[bad]} at row {_row(bad, rows)}")
     return values.astype(np.uint32)
 
 
-def _look_up(values: npt.NDArray[Any], classes: npt.NDArray[Any], what: str) -> Codes:
+def _look_up(values: npt.NDArray[Any], classes: npt.NDArray[Any], what: str, rows: From = None) -> Codes:
     """The place of every value in ``classes``."""
     known = classes.astype(np.str_) if values.dtype.kind == "U" else classes
     if known.dtype.kind in "iu" and np.array_equal(known, np.arange(len(known))):
-        return _codes(values, what)
+        return _codes(values, what, rows)
     order = np.argsort(known, kind="stable")
     try:
         place = np.searchsorted(known, values, sorter=order)
@@ -240,5 +253,5 @@ def _look_up(values: npt.NDArray[Any], classes: npt.NDArray[Any], what: str) -> 
     codes = order[np.minimum(place, len(known) - 1)]
     bad = np.flatnonzero(known[codes] != values)
     if len(bad):
-        raise ValueError(f"{what} must be one of {_list(known)}, got {values[bad[0]]!s} at row {bad[0]}")
+        raise ValueError(f"{what} must be one of {_list(known)}, got {values[bad[0]]!s} at row {_row(bad[0], rows)}")
     return codes.astype(np.uint32)

@@ -36,6 +36,9 @@ class Table:
         self._columns = dict(columns)
         self._index = index
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_columns": {name: self[name] for name in self.columns}, "_index": self._index}  # functions cannot be pickled
+
     @property
     def columns(self) -> list[str]:
         """The names of the columns."""

@@ -102,6 +102,58 @@ def test_embeddings_of_any_model_will_do() -> None:
     assert abs(found.noise_rate - (labels != truth).mean()) < 0.05
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        list,
+        np.array,
+        lambda names: pd.Series(names, dtype="string"),
+        lambda names: pd.Series(names, dtype="category"),
+        pl.Series,
+        pa.array,
+        lambda names: pd.Series([None if name is None else SPECIES.tolist().index(name) for name in names], dtype="Int64"),
+        lambda names: np.array([np.nan if name is None else SPECIES.tolist().index(name) for name in names]),
+    ],
+)
+def test_rows_of_embeddings_may_lack_labels_of_any_kind(write: Any) -> None:
+    frame, truth = flowers()
+    embeddings = np.column_stack([frame["length"].fillna(0), frame["width"]]).astype(np.float32)
+    without = np.array([3, 70, 299])
+    cells = frame["species"].astype(object).to_numpy().copy()
+    cells[without] = None
+    options = {"judges": ["linear"], "truth": np.unique(truth, return_inverse=True)[1]}
+    codes = np.unique(frame["species"], return_inverse=True)[1]
+    there = np.setdiff1d(np.arange(300), without)
+    expected = tares.audit(codes[there], features=embeddings[there], **{**options, "truth": options["truth"][there]})
+    found = tares.audit(write(cells.tolist()), features=embeddings, **{**options, "truth": found_truth(write, truth, options["truth"])})
+    # The very audit of the other rows, under their own numbers.
+    assert np.array_equal(found.suspects["row"], there[expected.suspects["row"]]) and len(found) > 10
+    assert np.array_equal(found.suspects["score"], expected.suspects["score"])
+    assert found.noise_rate == expected.noise_rate and found.against_truth == expected.against_truth
+    assert found.is_suspect.sum() == len(found) and not found.is_suspect[without].any()
+    assert found.unlabelled["row"].tolist() == without.tolist()
+    right = np.isin(found.unlabelled["suggested"].astype(str), [str(found_truth(write, truth, options["truth"])[row]) for row in without])
+    assert right.all() and (found.corrected[without] == found.unlabelled["suggested"]).all()
+    assert found.probs is not None and np.isnan(found.probs).any(axis=1).nonzero()[0].tolist() == without.tolist()
+    assert any("3 rows have no label" in line for line in found.warnings) or "3 rows have no label" in repr(found)
+
+
+def found_truth(write: Any, names: Any, codes: Any) -> Any:
+    """The truth as the labels are written: names or numbers."""
+    kind = getattr(write(["iris", "rose", None]), "dtype", None)
+    return codes if str(kind) in ("Int64", "float64") else names
+
+
+def test_pictures_may_lack_labels() -> None:
+    draw = np.random.default_rng(0)
+    labels = np.repeat([0.0, 1.0], 60)
+    pictures = draw.integers(0, 50, (120, 8, 8)).astype(np.uint8)
+    pictures[np.arange(120), 4 * labels.astype(int)] += 200
+    labels[[3, 119]] = np.nan
+    found = tares.audit(labels, features=pictures, epochs=1, folds=2)
+    assert found.probs is not None and np.isnan(found.probs[:, 0]).nonzero()[0].tolist() == [3, 119]
+
+
 def test_features_beside_probabilities_add_a_second_estimate(noisy: Noisy) -> None:
     spots = np.eye(5)[noisy.truth] + np.random.default_rng(0).normal(scale=0.05, size=(len(noisy.truth), 5))
     found = tares.audit(noisy.labels, noisy.probs, features=spots, truth=noisy.truth)

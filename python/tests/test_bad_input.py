@@ -55,6 +55,8 @@ BAD: dict[str, tuple[Any, Any, type[Exception], str]] = {
     "too many names": (["a", "b", "c"], GOOD, ValueError, r"2 columns.*3 names.*classes="),
     "huge label": ([0, 2**40, 0], GOOD, ValueError, r"row 1"),
     "a dictionary": ({"a": 1}, GOOD, (ValueError, TypeError), r"."),  # type: ignore[dict-item]
+    "masked labels": (np.ma.array(Y, mask=[0, 1, 0]), GOOD, ValueError, r"labels must not be masked.*row 1"),
+    "masked probabilities": (Y, np.ma.array(GOOD, mask=GOOD == 0.8), ValueError, r"probs must not be masked.*row 1"),
     "nothing": (None, GOOD, (ValueError, TypeError), r"."),  # type: ignore[dict-item]
 }
 
@@ -102,6 +104,16 @@ def test_bad_options_are_refused_with_words(options: dict[str, Any], words: str)
         (({"y": [0, 0, 0], "x": [1.0, 2.0, 3.0]},), {"label": "y"}, ValueError, "class"),
         ((Y,), {"features": np.zeros((2, 3))}, ValueError, "3 labels, got 2"),
         ((Y,), {"features": np.zeros(3)}, ValueError, "rows x columns"),
+        (([[0], [1], [0]],), {"features": np.zeros((3, 2))}, ValueError, "one-dimensional, got an array of 3 x 1"),
+        ((0,), {"features": np.zeros((3, 2))}, ValueError, "one-dimensional, got a single value"),
+        (([None] * 3,), {"features": np.zeros((3, 2))}, ValueError, "must hold a label, got 3 rows without one"),
+        (([np.nan, 0.5, 1],), {"features": np.zeros((3, 2))}, ValueError, "got 0.5 at row 1"),
+        (([None, "a", 1],), {"features": np.zeros((3, 2))}, TypeError, "str at row 1, int at row 2"),
+        (([None, 0, -1],), {"features": np.zeros((3, 2)), "classes": [0, 1]}, ValueError, "got -1 at row 2"),
+        (([None, "a", "b"],), {"features": np.zeros((3, 2)), "classes": ["b", "c"]}, ValueError, "one of b, c, got a at row 1"),
+        (([],), {"features": np.zeros((0, 2))}, ValueError, "labels must not be empty"),
+        ((np.ma.array(Y, mask=[0, 0, 1]),), {"features": np.zeros((3, 2))}, ValueError, "masked value at row 2"),
+        ((Y,), {"features": np.ma.array(np.zeros((3, 2)), mask=[[0, 0], [0, 1], [0, 0]])}, ValueError, "masked value at row 1"),
         ((Y * 20,), {"features": np.zeros((60, 2)), "judges": ["oracle"]}, ValueError, "unknown judge 'oracle'"),
         ((Y * 20,), {"features": np.zeros((60, 2)), "folds": 1}, ValueError, "folds"),
     ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,9 @@ LABELS: dict[str, Any] = {
     "objects": lambda y: y.astype(object),
     "every second of a longer array": lambda y: np.repeat(y, 2)[::2],
     "big endian": lambda y: y.astype(">i4"),
+    "read only": lambda y: _frozen(y),
+    "backwards": lambda y: y[::-1].copy()[::-1],
+    "without a mask": lambda y: np.ma.array(y, mask=False),
     "pandas": lambda y: pd.Series(y),
     "pandas Int64": lambda y: pd.Series(y, dtype="Int64"),
     "pandas category": lambda y: pd.Series(pd.Categorical(y)),
@@ -38,6 +43,8 @@ PROBS: dict[str, Any] = {
     "columns first": lambda p: np.asfortranarray(p),
     "every second column": lambda p: np.repeat(p, 2, axis=1)[:, ::2],
     "read only": lambda p: _frozen(p),
+    "backwards": lambda p: p[::-1, ::-1].copy()[::-1, ::-1],
+    "without a mask": lambda p: np.ma.array(p, mask=False),
     "big endian": lambda p: p.astype(">f8"),
     "pandas": lambda p: pd.DataFrame(p),
     "polars": lambda p: pl.DataFrame(p),
@@ -130,3 +137,12 @@ def test_no_copy_is_made_of_contiguous_floats() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < probs.nbytes / 4
+
+
+def test_an_audit_is_copied_as_itself_and_says_what_to_pickle(noisy: Noisy) -> None:
+    found = tares.audit(noisy.labels, noisy.probs)
+    assert copy.copy(found) is found and copy.deepcopy([found])[0] is found
+    with pytest.raises(TypeError, match="keep its suspects"):
+        pickle.dumps(found)
+    again = pickle.loads(pickle.dumps(found.suspects))
+    assert all(np.array_equal(again[name], found.suspects[name]) for name in ("row", "score", "reason"))

@@ -4,6 +4,7 @@ use crate::array::labels;
 use crate::call::{run, unwritten};
 use crate::columns::{ClassColumns, class_columns, probabilities};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use tares_cli::audit::files::{AgainstTruth, JudgeSummary, NeighbourSummary};
@@ -71,6 +72,17 @@ impl ArrayAudit {
     /// The rows of the suspects, worst first.
     fn row<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         self.column(py, |suspect| self.place(suspect.index))
+    }
+
+    /// Of this many rows, those whose label is a suspect.
+    fn mask<'py>(&self, py: Python<'py>, rows: usize) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let mut mask = vec![false; rows];
+        for suspect in &self.audited.suspects {
+            let row = self.place(suspect.index);
+            let cell = usize::try_from(row).ok().and_then(|row| mask.get_mut(row));
+            *cell.ok_or_else(|| PyIndexError::new_err(format!("row {row} of {rows}")))? = true;
+        }
+        Ok(PyArray1::from_vec(py, mask))
     }
 
     /// Their labels, as numbers of columns.
