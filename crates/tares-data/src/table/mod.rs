@@ -5,6 +5,7 @@ mod features;
 mod fit;
 pub(crate) mod index;
 pub(crate) mod labels;
+mod moments;
 mod notes;
 pub(crate) mod number;
 mod prose;
