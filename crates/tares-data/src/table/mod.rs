@@ -9,6 +9,7 @@ mod moments;
 mod notes;
 pub(crate) mod number;
 mod prose;
+pub(crate) mod recent;
 pub(crate) mod rows;
 pub(crate) mod rules;
 
