@@ -212,6 +212,11 @@ impl Dictionary {
         self.codes.reserve(cells);
     }
 
+    /// Adds a cell by the code of its text.
+    pub fn push_code(&mut self, code: u32) {
+        self.codes.push(code);
+    }
+
     pub fn push_missing(&mut self) {
         self.codes.push(MISSING);
     }

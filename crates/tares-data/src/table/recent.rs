@@ -46,6 +46,11 @@ impl RecentTexts {
         self.slots.fill(Slot::default());
     }
 
+    /// Adds a cell without a value.
+    pub(crate) fn push_missing(&mut self) {
+        self.codes.push(MISSING);
+    }
+
     /// Adds a cell.
     ///
     /// # Errors
