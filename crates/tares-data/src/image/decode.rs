@@ -143,12 +143,15 @@ fn decode_all(
     let group = if describer.is_some() { describe::GROUP } else { GROUP };
     let described = describer.map_or(0, Describer::width);
     let size = 3 * height * width;
-    let mut decoded = Decoded { grey: true, pixels: Vec::with_capacity(files.len() * size), ..Decoded::default() };
-    let mut group_pixels = vec![0; group.min(files.len()) * size];
+    // Zeros that nobody wrote take no memory yet: each core fetches the pages that it fills.
+    let mut decoded = Decoded { grey: true, pixels: vec![0; files.len() * size], ..Decoded::default() };
     for (files, labels) in files.chunks(group).zip(labels.chunks(group)) {
+        // Behind the pictures that could be read.
+        let first = decoded.labels.len();
+        let room = &mut decoded.pixels[first * size..][..files.len() * size];
         let outcomes: Vec<std::result::Result<(bool, Vec<f32>), Trouble>> = files
             .par_iter()
-            .zip(group_pixels.par_chunks_mut(size))
+            .zip(room.par_chunks_mut(size))
             .map(|(file, out)| {
                 let bytes = file.read().map_err(Trouble::File)?;
                 let picture = Picture::decode(&bytes).map_err(Trouble::File)?;
@@ -164,14 +167,15 @@ fn decode_all(
                 Ok((picture.grey, features))
             })
             .collect();
-        for (((outcome, file), label), pixels) in
-            outcomes.into_iter().zip(files).zip(labels).zip(group_pixels.chunks(size))
-        {
+        for (place, ((outcome, file), label)) in outcomes.into_iter().zip(files).zip(labels).enumerate() {
             match outcome {
                 Ok((grey, features)) => {
                     decoded.features.extend(features);
                     decoded.grey &= grey;
-                    decoded.pixels.extend_from_slice(pixels);
+                    let (from, to) = ((first + place) * size, decoded.labels.len() * size);
+                    if from > to {
+                        decoded.pixels.copy_within(from..from + size, to);
+                    }
                     decoded.labels.push(*label);
                     decoded.ids.push(file.path.clone());
                 }
@@ -181,6 +185,7 @@ fn decode_all(
         }
         report(files.len());
     }
+    decoded.pixels.truncate(decoded.labels.len() * size);
     Ok(decoded)
 }
 

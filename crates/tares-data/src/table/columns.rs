@@ -2,6 +2,7 @@
 
 use crate::error::{DataError, Place, Result};
 use crate::table::Notation;
+use crate::table::recent::RecentTexts;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use tares_core::Error;
@@ -107,6 +108,19 @@ impl Lines {
         (self.rows, self.expected) = (self.rows + 1, line + 1);
     }
 
+    /// Adds the rows of a piece of text, which begins behind `passed` lines and counts its own from 1.
+    pub(crate) fn append(&mut self, piece: &Self, passed: u64) {
+        if piece.rows == 0 {
+            return;
+        }
+        for &(row, line) in &piece.jumps {
+            if row > 0 || line + passed != self.expected {
+                self.jumps.push((self.rows + row, line + passed));
+            }
+        }
+        (self.rows, self.expected) = (self.rows + piece.rows, piece.expected + passed);
+    }
+
     /// The line on which a row begins, counted from 1.
     pub fn of(&self, row: usize) -> u64 {
         match self.jumps[..self.jumps.partition_point(|(start, _)| *start <= row)].last() {
@@ -171,15 +185,35 @@ impl Dictionary {
     }
 
     pub fn push(&mut self, cell: &str) {
-        let code = match self.seen.get(cell) {
-            Some(&code) => code,
-            None => {
-                let code = self.levels.len() as u32;
-                self.levels.push(cell.to_owned());
-                self.seen.insert(cell.to_owned(), code);
-                code
-            }
-        };
+        let code = self.code(cell);
+        self.codes.push(code);
+    }
+
+    /// The code of a text, which is kept if it is new.
+    pub fn code(&mut self, text: &str) -> u32 {
+        if let Some(&code) = self.seen.get(text) {
+            return code;
+        }
+        let code = self.levels.len() as u32;
+        self.levels.push(text.to_owned());
+        self.seen.insert(text.to_owned(), code);
+        code
+    }
+
+    /// Adds the cells of a block.
+    pub fn append(&mut self, block: &RecentTexts) {
+        let codes: Vec<u32> = block.levels().map(|level| self.code(level)).collect();
+        let code = |&code: &u32| if code == MISSING { MISSING } else { codes[code as usize] };
+        self.codes.extend(block.codes.iter().map(code));
+    }
+
+    /// Makes room for so many more cells.
+    pub fn reserve(&mut self, cells: usize) {
+        self.codes.reserve(cells);
+    }
+
+    /// Adds a cell by the code of its text.
+    pub fn push_code(&mut self, code: u32) {
         self.codes.push(code);
     }
 
@@ -327,6 +361,17 @@ mod tests {
         expected.iter().for_each(|&line| lines.push(line));
         assert_eq!((0..6).map(|row| lines.of(row)).collect::<Vec<_>>(), expected);
         assert_eq!(lines.jumps.len(), 3);
+        for cut in 0..=6 {
+            let mut pieces = Lines::default();
+            for (piece, passed) in
+                [(&expected[..cut], 0), (&expected[cut..], expected[..cut].last().map_or(0, |last| *last))]
+            {
+                let mut own = Lines::default();
+                piece.iter().for_each(|line| own.push(line - passed));
+                pieces.append(&own, passed);
+            }
+            assert_eq!(pieces, lines);
+        }
     }
 
     #[test]

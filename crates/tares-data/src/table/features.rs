@@ -5,9 +5,13 @@ use super::number::Notation;
 use super::rules::{ColumnRule, Rule, TableRules};
 use crate::error::{DataError, Result};
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use tares_core::{Dataset, Label, Shape, TextColumn};
+
+/// Rows that are filled together: their features stay in a core's nearest cache while column after column is written.
+const BLOCK: usize = 256;
 
 impl TableRules {
     /// The features of all rows of a table. Columns are found by name; their order may differ from training.
@@ -16,7 +20,9 @@ impl TableRules {
     /// A column of training is not there, or holds text instead of numbers.
     pub(crate) fn features(&self, table: &RawTable) -> Result<Vec<f32>> {
         let width = self.width();
-        let (mut columns, mut start) = (Vec::new(), 0);
+        let mut features = vec![0f32; width * table.rows];
+        let mut columns = Vec::new();
+        let mut start = 0;
         for ColumnRule { name, rule } in self.columns.iter().filter(|column| column.rule.width() > 0) {
             let values = &table.columns[table.position(name)?].values;
             let cells = Cells::of(rule, values).map_err(|row| {
@@ -30,12 +36,10 @@ impl TableRules {
             columns.push((start, cells));
             start += rule.width();
         }
-        let mut features = vec![0f32; width * table.rows];
-        // Some rows at a time: in a pass over a whole column, every number lies on a cache line of its own.
-        let blocks = features.par_chunks_mut((width * TOGETHER).max(1)).enumerate();
-        blocks.for_each(|(block, features)| {
+        features.par_chunks_mut((BLOCK * width).max(1)).enumerate().for_each(|(block, features)| {
             for (start, cells) in &columns {
-                cells.fill(block * TOGETHER, features.chunks_exact_mut(width).map(|row| &mut row[*start..]));
+                let rows = features.chunks_exact_mut(width).map(|row| &mut row[*start..]);
+                cells.fill(rows, BLOCK * block);
             }
         });
         Ok(features)
@@ -83,29 +87,14 @@ impl TableRules {
     }
 }
 
-/// Rows that are filled together.
-const TOGETHER: usize = 64;
-
-/// The cells of a column, and what they become.
+/// The cells of one column, ready to be written as features.
 enum Cells<'a> {
-    Numbers {
-        numbers: &'a [f64],
-        mean: f64,
-        std: f64,
-        /// Features that mark a missing number: 1 or none.
-        marks: usize,
-    },
-    /// A column of numbers in training, without a single one here.
-    NoNumbers { marks: usize },
-    Text {
-        codes: Vec<u32>,
-        /// The feature of each code that is 1.
-        hot: Vec<Option<usize>>,
-        /// The one of a missing text.
-        missing: Option<usize>,
-    },
-    /// Without features.
-    Nothing,
+    /// Numbers, to be scaled.
+    Numbers { numbers: &'a [f64], mean: f64, std: f64, missing: bool },
+    /// A column of numbers without a single value.
+    Empty { missing: bool },
+    /// Codes, and which feature is 1 for each; the feature of a missing text.
+    Levels { codes: Cow<'a, [u32]>, hot: Vec<Option<usize>>, missing: Option<usize> },
 }
 
 impl<'a> Cells<'a> {
@@ -113,47 +102,54 @@ impl<'a> Cells<'a> {
     fn of(rule: &Rule, values: &'a Values) -> std::result::Result<Self, usize> {
         Ok(match (rule, values) {
             (&Rule::Number { mean, std, missing, .. }, Values::Numbers(numbers)) => {
-                Self::Numbers { numbers, mean, std, marks: usize::from(missing) }
+                Self::Numbers { numbers, mean, std, missing }
             }
             (Rule::Number { missing, notation, .. }, Values::Text { codes, levels }) => {
-                if let Some(row) = first_text(codes, levels, notation) {
-                    return Err(row);
+                match first_text(codes, levels, notation) {
+                    Some(row) => return Err(row),
+                    None => Self::Empty { missing: *missing },
                 }
-                Self::NoNumbers { marks: usize::from(*missing) }
             }
             (Rule::Text { levels, other, missing }, values) => {
-                let (codes, texts) = values.clone().into_text();
+                let (codes, texts) = match values {
+                    Values::Text { codes, levels } => {
+                        (Cow::Borrowed(codes.as_slice()), Cow::Borrowed(levels.as_slice()))
+                    }
+                    numbers => {
+                        let (codes, texts) = numbers.clone().into_text();
+                        (Cow::Owned(codes), Cow::Owned(texts))
+                    }
+                };
                 let place: HashMap<&str, usize> =
-                    levels.iter().enumerate().map(|(i, level)| (level.as_str(), i)).collect();
-                let of_text = |text: &String| place.get(text.as_str()).copied();
-                let hot = texts.iter().map(|text| of_text(text).or_else(|| other.then_some(levels.len()))).collect();
-                Self::Text { codes, hot, missing: missing.then_some(levels.len() + usize::from(*other)) }
+                    levels.iter().enumerate().map(|(place, level)| (level.as_str(), place)).collect();
+                let hot = |text: &String| place.get(text.as_str()).copied().or_else(|| other.then_some(levels.len()));
+                let hot = texts.iter().map(hot).collect();
+                Self::Levels { codes, hot, missing: missing.then_some(levels.len() + usize::from(*other)) }
             }
-            (Rule::Words | Rule::Ignored, _) => Self::Nothing,
+            (Rule::Words | Rule::Ignored, _) => Self::Empty { missing: false },
         })
     }
 
-    /// Writes the features of the rows from `first`; each of `rows` begins with this column's.
-    fn fill<'r>(&self, first: usize, rows: impl Iterator<Item = &'r mut [f32]>) {
+    /// Writes the features of the rows from `first` on.
+    fn fill<'row>(&self, rows: impl Iterator<Item = &'row mut [f32]>, first: usize) {
         match self {
-            Self::Numbers { numbers, mean, std, marks } => {
+            Self::Numbers { numbers, mean, std, missing } => {
                 for (row, number) in rows.zip(&numbers[first..]) {
                     if number.is_nan() {
-                        row[1..1 + marks].fill(1.0);
+                        row[1..1 + usize::from(*missing)].fill(1.0);
                     } else {
                         // A far outlier must stay finite as a 32-bit number.
                         row[0] = (((number - mean) / std).clamp(f64::from(f32::MIN), f64::from(f32::MAX))) as f32;
                     }
                 }
             }
-            Self::NoNumbers { marks } => rows.for_each(|row| row[1..1 + marks].fill(1.0)),
-            Self::Text { codes, hot, missing } => {
+            Self::Empty { missing } => rows.for_each(|row| row[1..1 + usize::from(*missing)].fill(1.0)),
+            Self::Levels { codes, hot, missing } => {
                 for (row, &code) in rows.zip(&codes[first..]) {
                     let hot = if code == MISSING { *missing } else { hot[code as usize] };
                     hot.into_iter().for_each(|hot| row[hot] = 1.0);
                 }
             }
-            Self::Nothing => {}
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Fits the rules of a table's columns on its training rows.
 
 use super::columns::{Column, MISSING, RawTable, Values};
+use super::moments::{Moments, moments};
 use super::prose;
 use super::rules::{ColumnRule, MOST_LEVELS, Rule, TableRules};
 use crate::error::{DataError, Place, Result};
-use rayon::prelude::*;
 use tares_core::Error;
 
 impl TableRules {
@@ -19,17 +19,22 @@ impl TableRules {
         standardise: bool,
     ) -> Result<Vec<ColumnRule>> {
         texts.iter().try_for_each(|name| check_text(table, name))?;
+        let numbers = table.columns.iter().filter_map(|column| match &column.values {
+            Values::Numbers(numbers) => Some(numbers.as_slice()),
+            Values::Text { .. } => None,
+        });
+        let mut moments = moments(&numbers.collect::<Vec<_>>(), train).into_iter();
         let rule = |column: &Column| {
             let rule = match &column.values {
                 _ if texts.contains(&column.name) => Rule::Words,
-                Values::Numbers(numbers) => fit_numbers(table, column, numbers, train, standardise)?,
+                Values::Numbers(_) => {
+                    fit_numbers(table, column, &moments.next().unwrap_or_default(), train.is_empty(), standardise)?
+                }
                 Values::Text { codes, levels } => fit_text(codes, levels, train),
             };
             Ok(ColumnRule { name: column.name.clone(), rule })
         };
-        // Of several errors, the first column's is reported.
-        let rules: Vec<Result<ColumnRule>> = table.columns.par_iter().map(rule).collect();
-        let rules = rules.into_iter().collect::<Result<Vec<_>>>()?;
+        let rules = table.columns.iter().map(rule).collect::<Result<Vec<_>>>()?;
         if rules.iter().all(|column| column.rule.width() == 0 && column.rule != Rule::Words) {
             let source = Error::value("table", "at least one column of features", nothing_left(table));
             return Err(DataError::content(&table.path, source));
@@ -66,27 +71,23 @@ fn check_text(table: &RawTable, name: &str) -> Result<()> {
     Err(DataError::format(&table.path, Place::Part(format!("text column \"{name}\"")), problem))
 }
 
-fn fit_numbers(table: &RawTable, column: &Column, numbers: &[f64], train: &[usize], standardise: bool) -> Result<Rule> {
+fn fit_numbers(table: &RawTable, column: &Column, moments: &Moments, no_rows: bool, standardise: bool) -> Result<Rule> {
     let notation = column.notation.clone();
-    let present: Vec<f64> = train.iter().map(|&row| numbers[row]).filter(|number| !number.is_nan()).collect();
-    let missing = present.len() < train.len();
+    let &Moments { first, mean, variance, missing } = moments;
     // Without a single value there is nothing to learn, and new rows may hold text here.
-    if present.is_empty() && !train.is_empty() {
+    if first.is_none() && !no_rows {
         return Ok(Rule::Ignored);
     }
     if !standardise {
         return Ok(Rule::Number { mean: 0.0, std: 1.0, missing, notation });
     }
-    let count = present.len().max(1) as f64;
-    let mean = present.iter().sum::<f64>() / count;
-    let variance = present.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / count;
     if !variance.is_finite() {
         let problem = format!("column \"{}\" holds numbers too large to average", column.name);
         return Err(DataError::format(&table.path, Place::File, problem));
     }
     // Rounding leaves a constant column with a variance of the order of (mean · ε)²: dividing by it would blow up noise.
     if variance.sqrt() <= 1e-12 * mean.abs() || variance == 0.0 {
-        return Ok(Rule::Number { mean: present.first().copied().unwrap_or(0.0), std: 1.0, missing, notation });
+        return Ok(Rule::Number { mean: first.unwrap_or(0.0), std: 1.0, missing, notation });
     }
     Ok(Rule::Number { mean, std: variance.sqrt(), missing, notation })
 }

@@ -5,9 +5,11 @@ mod features;
 mod fit;
 pub(crate) mod index;
 pub(crate) mod labels;
+mod moments;
 mod notes;
 pub(crate) mod number;
 mod prose;
+pub(crate) mod recent;
 pub(crate) mod rows;
 pub(crate) mod rules;
 

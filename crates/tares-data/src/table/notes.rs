@@ -3,6 +3,7 @@
 use super::columns::{LeftOut, RawTable, Values};
 use super::rules::{ColumnRule, MOST_LEVELS, Rule, TableRules};
 use crate::source::ColumnFound;
+use rayon::prelude::*;
 
 impl TableRules {
     /// What a person should see of the columns.
@@ -28,7 +29,9 @@ impl TableRules {
             missing: 0,
         });
         let special = named(&self.label, "label").into_iter().chain(named(&self.id, "id"));
-        self.columns.iter().map(column).chain(left_out).chain(special).collect()
+        // Missing values are counted on all cores.
+        let columns: Vec<ColumnFound> = self.columns.par_iter().map(column).collect();
+        columns.into_iter().chain(left_out).chain(special).collect()
     }
 
     /// Columns without a rule, and why.

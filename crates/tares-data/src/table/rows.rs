@@ -118,7 +118,8 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
     if !train.header && origin.format() == Format::Csv {
         notes.push(format!("no header: columns are numbered, the labels are {}", label.name));
     }
-    if train.table.columns.iter().any(|column| column.values.missing() > 0) {
+    let columns = rules.found(&train.table);
+    if columns.iter().any(|column| column.missing > 0) {
         notes.push(
             "missing numbers are marked: trees read them as missing, other models as the training mean; missing text is a level of \
              its own"
@@ -126,10 +127,12 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
         );
     }
 
-    let columns = rules.found(&train.table);
     let set_aside = held_out.is_some();
     let all = train.dataset(&rules, labels, &names)?;
-    let unlabelled: Vec<usize> = (0..all.len()).filter(|row| labelled.binary_search(row).is_err()).collect();
+    let unlabelled: Vec<usize> = match labelled.len() == all.len() {
+        true => Vec::new(),
+        false => (0..all.len()).filter(|row| labelled.binary_search(row).is_err()).collect(),
+    };
     let without = |count: usize, part: &str| {
         (count > 0)
             .then(|| format!("{count} {part}rows have no label: they take no part in training, testing or audit"))

@@ -5,11 +5,13 @@
 //! if it is empty or one of [`MISSING_WORDS`](crate::table::MISSING_WORDS). Without a header, columns are called `column 1`,
 //! `column 2`, …. The text is UTF-8, or UTF-16 with a byte-order mark.
 
+mod block;
+mod blocks;
 mod decimal;
 mod delimiter;
 mod header;
-mod lines;
 mod pass;
+mod record;
 
 use crate::error::Result;
 use crate::io::Input;
@@ -120,6 +122,85 @@ mod tests {
         let csv = read_text("a,c,label\n1,red,x\n,?,y\nNA, blue ,x\n").unwrap();
         assert_eq!(column(&csv, "a").missing(), 2);
         assert_eq!(column(&csv, "c").missing(), 1);
+    }
+
+    /// A file of many blocks: numbers of all kinds, quoted line ends, missing cells, blank lines, words and names. And the line
+    /// on which each row begins.
+    fn long_text(rows: usize) -> (String, Vec<u64>) {
+        let mut stream = tares_core::stream(3, "long text");
+        let mut text = String::from("a,b,words,name,label\n");
+        let (mut line, mut lines) = (2, Vec::new());
+        for row in 0..rows {
+            let a = format!("{:.6}", stream.normal());
+            let b = match stream.below(8) {
+                0 => "NA".to_owned(),
+                1 => format!("{:e}", stream.normal()),
+                2 => format!("\"{}\"", stream.below(1000)),
+                _ => stream.below(100_000).to_string(),
+            };
+            let words = ["red", " blue", "\"said \"\"no\"\"\"", "\"two\nlines, one cell\"", ""][stream.below(5)];
+            let end = ["\n", "\r\n", "\n\n", "\r"][stream.below(4)];
+            let record = format!("{a},{b},{words},row {row},class {}{end}", stream.below(3));
+            lines.push(line);
+            line += record.matches('\n').count() as u64;
+            text.push_str(&record);
+        }
+        (text, lines)
+    }
+
+    #[test]
+    fn many_blocks_give_what_the_csv_crate_gives_on_any_number_of_cores() {
+        let (text, lines) = long_text(30_000);
+        for cores in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(cores).build().unwrap();
+            let table = pool.install(|| read_text(&text)).unwrap().table;
+            let mut reader = ::csv::Reader::from_reader(text.as_bytes());
+            for (row, record) in reader.records().map(std::result::Result::unwrap).enumerate() {
+                for (cell, column) in record.iter().map(str::trim).zip(&table.columns) {
+                    match &column.values {
+                        Values::Numbers(numbers) => {
+                            let number: f64 = cell.parse().unwrap_or(f64::NAN);
+                            assert_eq!(numbers[row].to_bits(), number.to_bits(), "{cell}");
+                        }
+                        Values::Text { codes, levels } => {
+                            assert_eq!(levels.get(codes[row] as usize).map_or("", String::as_str), cell);
+                        }
+                    }
+                }
+            }
+            let said: Vec<u64> = (0..table.rows).map(|row| table.lines.as_ref().unwrap().of(row)).collect();
+            assert_eq!(said, lines);
+        }
+    }
+
+    #[test]
+    fn far_down_the_line_is_right_and_the_first_fault_counts() {
+        let (good, _) = long_text(20_000);
+        let good = format!("{}\n", good.trim_end());
+        let line = 1 + good.matches('\n').count();
+        let cases = [
+            ("1,2,3\n", format!("line {line}: 3 cells, but the first line has 5")),
+            ("1,inf,x,y,z\n", format!("line {line}: column \"b\" must hold finite numbers, got inf")),
+            // In one row the count is what is wrong; of two rows, the first.
+            ("1,inf,x,y\n", format!("line {line}: 4 cells, but the first line has 5")),
+            ("1,inf,x,y,z\n1\n", format!("line {line}: column \"b\" must hold finite numbers, got inf")),
+            ("1,2,x,y,\"z\nz\"\n1\n", format!("line {}: 1 cells, but the first line has 5", line + 2)),
+        ];
+        for (bad, message) in cases {
+            let text = format!("{good}{bad}{}", good.split_once('\n').unwrap().1);
+            assert_eq!(read_text(&text).unwrap_err().to_string(), format!("t.csv: {message}"));
+        }
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_are_text_among_text() {
+        let mut text = String::from("a,label\n");
+        (0..50_000).for_each(|row| text.push_str(&format!("{row},{}\n", row % 2)));
+        let late = format!("{text}inf,1\nword,0\n");
+        assert_eq!(column(&read_text(&late).unwrap(), "a").clone().into_text().1.len(), 50_002);
+        let alone = format!("{text}inf,1\n");
+        let message = "t.csv: line 50002: column \"a\" must hold finite numbers, got inf";
+        assert_eq!(read_text(&alone).unwrap_err().to_string(), message);
     }
 
     #[test]

@@ -1,29 +1,31 @@
-//! One pass through a CSV file: rows are collected column by column, as numbers or as text.
+//! One pass through a CSV file: blocks of rows are read on all cores and put together in order, column by column, as numbers or
+//! as text. How many cores there are changes nothing in the result.
 
-use super::decimal::{self, Number};
-use super::lines::RecentBytes;
-use super::{Csv, CsvOptions, delimiter, header};
+use super::block::{BlockCells, BlockColumn, BlockColumns, Fault};
+use super::blocks::Blocks;
+use super::{Csv, CsvOptions, delimiter, header, record};
 use crate::error::{DataError, Place, Result};
 use crate::io::Input;
-use crate::table::columns::{
-    Column, ColumnKind, Dictionary, Lines, RawTable, Values, is_missing, label_position, position,
-};
+use crate::table::columns::{Column, ColumnKind, Dictionary, Lines, RawTable, Values, label_position, position};
 use crate::table::number::{Comma, Notation, Notations, mostly_numbers};
-use csv::{ByteRecord, ReaderBuilder};
+use rayon::prelude::*;
 use std::path::Path;
 
-/// After this many rows, a pass stops if a column of numbers has turned out to be text. Most such columns show this early, and
-/// starting again now saves reading the whole file twice.
-const EARLY: usize = 1000;
+/// Blocks that are in memory at a time, for each core.
+const BLOCKS_PER_CORE: usize = 4;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One pass through the file.
 pub(super) struct Pass {
-    reader: csv::Reader<RecentBytes>,
+    blocks: Blocks,
     delimiter: u8,
     path: std::path::PathBuf,
     pub(super) columns: Vec<Growing>,
-    /// The first row, if it is data.
-    pending: Option<(ByteRecord, u64)>,
+    /// The first block, from the first row on.
+    first: Vec<u8>,
+    /// Lines before the next block.
+    passed: u64,
     header: bool,
     label: Option<usize>,
     id: Option<usize>,
@@ -60,6 +62,25 @@ impl Growing {
         self.points > 0 && self.points == self.groups
     }
 
+    /// Adds the cells of the next block.
+    fn append(&mut self, block: &BlockColumn) {
+        match (&mut self.cells, &block.cells) {
+            (Cells::Numbers(numbers), BlockCells::Numbers(more)) => numbers.extend_from_slice(more),
+            (Cells::Text(dictionary), BlockCells::Text(more)) => dictionary.append(more),
+            _ => unreachable!("blocks are read as the columns are"),
+        }
+        self.points += block.points;
+        self.groups += block.groups;
+    }
+
+    /// Makes room for so many more rows.
+    fn reserve(&mut self, rows: usize) {
+        match &mut self.cells {
+            Cells::Numbers(numbers) => numbers.reserve(rows),
+            Cells::Text(dictionary) => dictionary.reserve(rows),
+        }
+    }
+
     /// The notations in which a column of text holds numbers.
     fn fitting(&self) -> Notations {
         match &self.cells {
@@ -80,16 +101,24 @@ impl Pass {
             return Err(DataError::format(path, Place::File, "is empty"));
         }
         let delimiter = delimiter::delimiter(&path, head);
-        let mut reader = ReaderBuilder::new()
-            .delimiter(delimiter)
-            .has_headers(false)
-            .flexible(true)
-            .buffer_capacity(1 << 16)
-            .from_reader(RecentBytes::new(input));
-        let mut first = ByteRecord::new();
-        let Some(line) = next(&mut reader, &path, &mut first)? else {
-            return Err(DataError::format(path, Place::File, "has no rows"));
-        };
+        let mut blocks = Blocks::new(input, delimiter);
+        let mut block = Vec::new();
+        blocks.next(&mut block)?;
+        if block.starts_with(BYTE_ORDER_MARK) {
+            block.drain(..BYTE_ORDER_MARK.len());
+        }
+        let mut passed = 0;
+        let mut start = record::skip_blank(&block, 0);
+        while start == block.len() {
+            passed += record::lines(&block);
+            blocks.next(&mut block)?;
+            if block.is_empty() {
+                return Err(DataError::format(path, Place::File, "has no rows"));
+            }
+            start = record::skip_blank(&block, 0);
+        }
+        let line = 1 + passed + record::lines(&block[..start]);
+        let (first, end) = record::cells(&block, start, delimiter);
         let cells = first.iter().map(|cell| utf8(cell, &path, line)).collect::<Result<Vec<_>>>()?;
         let header = options.header.unwrap_or_else(|| header::looks_like_header(&cells, options.label.as_deref()));
         let names = if header {
@@ -124,62 +153,103 @@ impl Pass {
             Growing { name, unnamed, special, cells, conflict: false, points: 0, groups: 0 }
         });
         let columns = columns.collect();
-        let pending = (!header).then_some((first, line));
+        drop(first);
+        if header {
+            passed += record::lines(&block[..end]);
+            block.drain(..end);
+        }
         let lines = Lines::default();
-        Ok(Self { reader, delimiter, path, columns, pending, header, label, id, rows: 0, lines })
+        Ok(Self { blocks, delimiter, path, columns, first: block, passed, header, label, id, rows: 0, lines })
     }
 
-    /// Reads all rows, or the first [`EARLY`] if they already show that a column must be read again as text.
+    /// Reads all rows, or those of the first block if they already show that a column must be read again as text: most such
+    /// columns show this early, and starting again now saves reading the whole file twice.
     pub(super) fn read_rows(&mut self) -> Result<()> {
-        if let Some((first, line)) = self.pending.take() {
-            self.push(&first, line)?;
-        }
-        let mut record = ByteRecord::new();
-        while let Some(line) = next(&mut self.reader, &self.path, &mut record)? {
-            self.push(&record, line)?;
-            if self.rows == EARLY && self.columns.iter().any(|column| column.conflict) {
-                return Ok(());
-            }
-        }
+        // Inside the pool, so that no step has to wait until a thread wakes up.
+        rayon::scope(|_| self.read_blocks())?;
         match self.rows {
             0 => Err(DataError::format(&self.path, Place::File, "has a header but no rows")),
             _ => Ok(()),
         }
     }
 
-    fn push(&mut self, record: &ByteRecord, line: u64) -> Result<()> {
-        if record.len() != self.columns.len() {
-            let problem = format!("{} cells, but the first line has {}", record.len(), self.columns.len());
-            return Err(DataError::format(&self.path, Place::Line(line), problem));
-        }
-        for (column, cell) in self.columns.iter_mut().zip(record.iter()) {
-            match &mut column.cells {
-                Cells::Numbers(numbers) => match decimal::number(cell) {
-                    Number::Finite { value, point, group } => {
-                        numbers.push(value);
-                        column.points += usize::from(point);
-                        column.groups += usize::from(group);
-                    }
-                    Number::Missing => numbers.push(f64::NAN),
-                    Number::Infinite => {
-                        let cell = String::from_utf8_lossy(cell);
-                        let problem = format!("column \"{}\" must hold finite numbers, got {cell}", column.name);
-                        return Err(DataError::format(&self.path, Place::Line(line), problem));
-                    }
-                    Number::Text => {
-                        numbers.push(f64::NAN);
-                        column.conflict = true;
-                    }
+    fn read_blocks(&mut self) -> Result<()> {
+        let text: Vec<bool> = self.columns.iter().map(Growing::is_text).collect();
+        let count = BLOCKS_PER_CORE * rayon::current_num_threads();
+        let mut read = vec![BlockColumns::default()];
+        let mut batch = vec![std::mem::take(&mut self.first)];
+        let mut spare = Vec::new();
+        let mut at_start = true;
+        while !batch.is_empty() {
+            read.resize_with(batch.len(), BlockColumns::default);
+            // The next blocks are fetched (and unpacked, if the file is gzipped) while these are read.
+            let (next, ()) = rayon::join(
+                || self.blocks.several(count, spare),
+                || {
+                    let pairs = read.par_iter_mut().zip(&batch);
+                    pairs.for_each(|(columns, block)| columns.read(block, self.delimiter, &text));
                 },
-                Cells::Text(dictionary) => {
-                    let cell = utf8(cell, &self.path, line)?.trim();
-                    if is_missing(cell) { dictionary.push_missing() } else { dictionary.push(cell) }
-                }
+            );
+            if at_start {
+                self.reserve(read[0].rows, batch[0].len());
             }
+            self.append(&read)?;
+            if at_start && self.columns.iter().any(|column| column.conflict) {
+                return Ok(());
+            }
+            at_start = false;
+            spare = std::mem::replace(&mut batch, next?);
         }
-        self.rows += 1;
-        self.lines.push(line);
         Ok(())
+    }
+
+    /// Makes room for as many rows as the file has if all are as long as the first `rows`. A cell takes at least one byte of the
+    /// file, so no more memory is reserved than the file could fill.
+    fn reserve(&mut self, rows: usize, bytes: usize) {
+        let size = self.blocks.input().size_hint() as f64;
+        let expected = rows as f64 * size / bytes.max(1) as f64;
+        // A little more: if the rows behind are shorter, making room again costs more.
+        let expected = (1.02 * expected) as usize;
+        self.columns.iter_mut().for_each(|column| column.reserve(expected));
+    }
+
+    /// Adds the rows of blocks, up to the first row that cannot be used.
+    fn append(&mut self, blocks: &[BlockColumns]) -> Result<()> {
+        for block in blocks {
+            self.check(block)?;
+            self.lines.append(&block.lines, self.passed);
+            self.passed += block.passed;
+            self.rows += block.rows;
+            self.columns.iter_mut().zip(&block.columns).for_each(|(column, more)| column.conflict |= more.conflict);
+        }
+        let columns = self.columns.par_iter_mut().enumerate();
+        columns.for_each(|(place, column)| blocks.iter().for_each(|block| column.append(&block.columns[place])));
+        Ok(())
+    }
+
+    /// Refuses a block for the first of its rows that cannot be used. A number that is not finite is just another text where
+    /// its column turns out to be text.
+    fn check(&self, block: &BlockColumns) -> Result<()> {
+        let columns = self.columns.iter().zip(&block.columns);
+        let infinite = columns
+            .filter(|(column, more)| !column.conflict && !more.conflict)
+            .filter_map(|(column, more)| more.infinite.as_ref().map(|(line, cell)| (*line, cell, &column.name)))
+            .min_by_key(|(line, ..)| *line);
+        let fault = block.fault.as_ref();
+        if let Some((line, cell, name)) = infinite
+            && fault.is_none_or(|(fault, _)| line < *fault)
+        {
+            let problem = format!("column \"{name}\" must hold finite numbers, got {cell}");
+            return Err(DataError::format(&self.path, Place::Line(self.passed + line), problem));
+        }
+        match fault {
+            None => Ok(()),
+            Some((line, Fault::Cells(count))) => {
+                let problem = format!("{count} cells, but the first line has {}", self.columns.len());
+                Err(DataError::format(&self.path, Place::Line(self.passed + line), problem))
+            }
+            Some((line, Fault::NotUtf8(cell))) => utf8(cell, &self.path, self.passed + line).map(drop),
+        }
     }
 
     /// Whether a column can only be read with decimal commas.
@@ -254,19 +324,6 @@ impl Pass {
         };
         Csv { table, label, id, header: self.header, delimiter: self.delimiter }
     }
-}
-
-/// Reads the next record and says on which line it begins; `None` at the end.
-fn next(reader: &mut csv::Reader<RecentBytes>, path: &Path, record: &mut ByteRecord) -> Result<Option<u64>> {
-    let more = reader.read_byte_record(record).map_err(|error| {
-        let line = error.position().map_or(Place::File, |position| Place::Line(position.line()));
-        match error.into_kind() {
-            csv::ErrorKind::Io(source) => DataError::io(path, "read", source),
-            kind => DataError::format(path, line, format!("{kind:?}")),
-        }
-    })?;
-    let start = record.position().map(|at| at.line() + reader.get_ref().line_ends_at(at.byte()));
-    Ok(if more { start } else { None })
 }
 
 fn utf8<'a>(cell: &'a [u8], path: &Path, line: u64) -> Result<&'a str> {

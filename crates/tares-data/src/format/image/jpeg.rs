@@ -12,7 +12,7 @@ pub(super) fn is_whole(bytes: &[u8]) -> bool {
     let mut at = 2;
     loop {
         // The next mark: in data, FF is followed by 00 or is a restart mark; FF may be repeated.
-        let Some(offset) = bytes.get(at..).and_then(|rest| rest.iter().position(|&byte| byte == 0xff)) else {
+        let Some(offset) = bytes.get(at..).and_then(|rest| memchr::memchr(0xff, rest)) else {
             return false;
         };
         at += offset + 1;

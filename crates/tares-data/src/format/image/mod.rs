@@ -7,6 +7,7 @@ mod jpeg;
 
 use image::imageops::FilterType;
 use image::{ColorType, DynamicImage, ImageDecoder, ImageReader, Limits};
+use std::borrow::Cow;
 use std::io::Cursor;
 
 /// No picture format gains more than about this factor, so a header that claims more is a lie or a bomb.
@@ -116,10 +117,11 @@ fn write_planes(image: &DynamicImage, plane: usize, out: &mut [u8]) {
     if out.len() == plane {
         return out.copy_from_slice(image.to_luma8().as_raw());
     }
-    for (position, pixel) in image.to_rgb8().pixels().enumerate() {
-        for (channel, value) in pixel.0.into_iter().enumerate() {
-            out[channel * plane + position] = value;
-        }
+    let pixels = image.as_rgb8().map_or_else(|| Cow::Owned(image.to_rgb8()), Cow::Borrowed);
+    let (red, others) = out.split_at_mut(plane);
+    let (green, blue) = others.split_at_mut(plane);
+    for (((pixel, red), green), blue) in pixels.as_raw().chunks_exact(3).zip(red).zip(green).zip(blue) {
+        (*red, *green, *blue) = (pixel[0], pixel[1], pixel[2]);
     }
 }
 

@@ -13,6 +13,7 @@ mod pages;
 pub(crate) mod pictures;
 mod shared_file;
 mod spare;
+mod table;
 mod thrift;
 
 pub(crate) use cursor::GroupCursor;
@@ -21,10 +22,9 @@ pub use leaf::Leaf;
 pub use shared_file::SharedFile;
 
 use crate::error::{DataError, Place, Result};
-use crate::table::columns::{Column, Dictionary, LeftOut, RawTable, Values};
+use crate::table::columns::LeftOut;
 
 use pages::{check_footer, check_pages};
-use parquet::basic::Type;
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::file::metadata::ColumnChunkMetaData;
@@ -167,103 +167,6 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
     /// A column that holds no numbers; damaged pages.
     pub fn numbers(&self, group: usize, leaves: &[Leaf]) -> Result<Vec<Vec<f64>>> {
         leaves.iter().map(|leaf| self.column_numbers(group, leaf)).collect()
-    }
-
-    /// All rows of the columns `leaves` as a table.
-    ///
-    /// # Errors
-    /// Damaged pages; text that is not UTF-8; numbers that are not finite.
-    pub fn table(&self, leaves: &[Leaf]) -> Result<RawTable> {
-        self.table_with(leaves, &[])
-    }
-
-    /// The same; the columns of numbers called one of `as_text` (labels, names of rows) are read as text, every digit kept.
-    ///
-    /// # Errors
-    /// As [`table`](Self::table).
-    pub(crate) fn table_with(&self, leaves: &[Leaf], as_text: &[&str]) -> Result<RawTable> {
-        let mut columns = Vec::with_capacity(leaves.len());
-        let mut rows = None;
-        for leaf in leaves {
-            let values = match leaf.kind {
-                Type::INT32 | Type::INT64 if as_text.contains(&leaf.name.as_str()) => self.all_integers(leaf)?,
-                _ if leaf.is_number() => self.all_numbers(leaf)?,
-                _ => self.all_text(leaf)?,
-            };
-            let length = match &values {
-                Values::Numbers(numbers) => numbers.len(),
-                Values::Text { codes, .. } => codes.len(),
-            };
-            let expected = *rows.get_or_insert(length);
-            if length != expected {
-                return Err(self.bad(leaf, format!("has {length} rows where another column has {expected}")));
-            }
-            columns.push(Column::new(&leaf.name, values));
-        }
-        let said = leaves.iter().filter(|leaf| !as_text.contains(&leaf.name.as_str()));
-        Ok(RawTable {
-            path: self.path.clone(),
-            columns,
-            rows: rows.unwrap_or(0),
-            notes: said.filter_map(Leaf::note).collect(),
-            ..RawTable::default()
-        })
-    }
-
-    /// Integers as text.
-    fn all_integers(&self, leaf: &Leaf) -> Result<Values> {
-        let mut dictionary = Dictionary::default();
-        let mut push = |value: Option<i64>| match value {
-            Some(value) => dictionary.push(&leaf.integer_text(value)),
-            None => dictionary.push_missing(),
-        };
-        for group in 0..self.groups() {
-            match &mut self.column(group, leaf)? {
-                ColumnReader::Int32ColumnReader(reader) => self.each(group, leaf, reader, &mut |value| {
-                    push(value.map(|&value| i64::from(value)));
-                    Ok(())
-                })?,
-                ColumnReader::Int64ColumnReader(reader) => self.each(group, leaf, reader, &mut |value| {
-                    push(value.copied());
-                    Ok(())
-                })?,
-                _ => return Err(self.bad(leaf, "does not hold whole numbers".into())),
-            }
-        }
-        Ok(dictionary.into_values())
-    }
-
-    fn all_numbers(&self, leaf: &Leaf) -> Result<Values> {
-        let mut numbers = Vec::new();
-        for group in 0..self.groups() {
-            numbers.extend(self.column_numbers(group, leaf)?);
-        }
-        match numbers.iter().position(|number| number.is_infinite()) {
-            Some(row) => {
-                let problem = format!("column \"{}\" must hold finite numbers, got {}", leaf.name, numbers[row]);
-                Err(DataError::format(&self.path, Place::Row(row as u64), problem))
-            }
-            None => Ok(Values::Numbers(numbers)),
-        }
-    }
-
-    fn all_text(&self, leaf: &Leaf) -> Result<Values> {
-        let mut dictionary = Dictionary::default();
-        self.for_each_bytes(leaf, &mut |row, cell| {
-            match cell.map(std::str::from_utf8) {
-                None => dictionary.push_missing(),
-                Some(Ok(text)) => match text.trim() {
-                    text if crate::table::columns::is_missing(text) => dictionary.push_missing(),
-                    text => dictionary.push(text),
-                },
-                Some(Err(cause)) => {
-                    let problem = format!("column \"{}\" holds bytes that are not text", leaf.name);
-                    return Err(DataError::decode(&self.path, Place::Row(row), problem, cause));
-                }
-            }
-            Ok(())
-        })?;
-        Ok(dictionary.into_values())
     }
 
     /// Calls `cell` with every row's bytes of a column of bytes.
