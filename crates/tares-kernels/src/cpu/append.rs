@@ -27,9 +27,9 @@ pub(crate) fn append(sizes: [usize; 2], first: &[f32], second: &[f32]) -> Vec<f3
 
 /// The `second` of [`append`], or with `[0, a, b]` the first: of images of `before + size + after` floats those in the middle.
 pub(crate) fn part([before, size, after]: [usize; 3], both: &[f32]) -> Vec<f32> {
-    let image = before + size + after;
-    let mut part = Vec::with_capacity(if image == 0 { 0 } else { both.len() / image * size });
-    for image in both.chunks_exact(image.max(1)) {
+    let image = (before + size + after).max(1); // an image without floats: then there are none in `both` either
+    let mut part = Vec::with_capacity(both.len() / image * size);
+    for image in both.chunks_exact(image) {
         part.extend_from_slice(&image[before..before + size]);
     }
     part
