@@ -1,4 +1,4 @@
-//! Parquet → [`RawTable`] or pictures, column by column, row group by row group.
+//! Parquet → [`RawTable`](crate::table::RawTable) or pictures, column by column, row group by row group.
 //!
 //! Columns that are lists or bytes are left out and listed. In the Hugging Face layout a picture is a structure of `bytes` and `path` next to an
 //! integer label whose names stand in the file's metadata.
