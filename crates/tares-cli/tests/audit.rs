@@ -2,7 +2,7 @@
 
 mod program;
 
-use program::tares;
+use program::{tares, tares_in};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tares_core::stream;
@@ -259,25 +259,31 @@ fn a_table_is_audited_reviewed_and_corrected() {
 fn a_finished_run_is_audited_from_its_history() {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
-    tares(&[
-        "train",
-        "digits",
-        "--noise",
-        "symmetric:0.2",
-        "--method",
-        "standard",
-        "--epochs",
-        "4",
-        "--out",
-        path(&run),
-    ])
-    .success();
+    tares(&["train", "digits", "--noise", "symmetric:0.2", "--method", "elr", "--epochs", "4", "--out", path(&run)])
+        .success();
     let out = folder.path().join("out");
     tares(&["audit", path(&run), "--out", path(&out)]).ends(1);
     let summary: serde_json::Value = serde_json::from_slice(&fs::read(out.join("summary.json")).unwrap()).unwrap();
     assert_eq!(summary["method"], "history");
     assert!((summary["noise_rate"].as_f64().unwrap() - 0.2).abs() < 0.05, "{}", summary["noise_rate"]);
     assert!(summary["against_truth"]["f1"].as_f64().unwrap() > 0.85, "{}", summary["against_truth"]);
+}
+
+#[test]
+fn a_network_that_believed_every_label_gives_its_own_list_and_no_rate() {
+    let folder = tempfile::tempdir().unwrap();
+    let train = "train digits --noise symmetric:0.2 --method standard --epochs 4 --out run";
+    tares_in(folder.path(), &train.split(' ').collect::<Vec<_>>()).success();
+    let (said, notes) = tares_in(folder.path(), &["audit", "run", "--out", "out"]).ends(1);
+    assert!(said.contains("noise rate  unknown"), "{said}");
+    assert!(notes.contains("a network that learnt these labels cannot judge them"), "{notes}");
+    let summary: serde_json::Value =
+        serde_json::from_slice(&fs::read(folder.path().join("out/summary.json")).unwrap()).unwrap();
+    assert_eq!(summary["noise_rate_interval"], serde_json::json!([0.0, 1.0]));
+    assert!(summary["against_truth"]["f1"].as_f64().unwrap() > 0.85, "{}", summary["against_truth"]);
+    let rows = |file: &str| fs::read_to_string(folder.path().join(file)).unwrap();
+    assert_eq!(rows("out/suspects.csv"), rows("run/suspects.csv"), "the run's own list");
+    assert!(rows("out/audit.html").contains("The noise rate is unknown"));
 }
 
 /// The probabilities of `arrays` with columns called cat, cow and dog, in the order of `columns`, in one of three formats.

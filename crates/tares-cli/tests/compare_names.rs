@@ -100,3 +100,13 @@ fn a_report_never_averages_runs_of_different_networks() {
     let table = tares_in(place.path(), &["report", "a", "b", "--out", "c"]).success();
     assert!(table.contains("cl, mlp:16") && table.contains("cl, mlp:32") && !table.contains('±'), "{table}");
 }
+
+#[test]
+fn a_burn_in_that_never_ends_is_said() {
+    let place = tempfile::tempdir().unwrap();
+    let line = "compare --data digits --noise symmetric:0.2 --epochs 2 --methods npcl,npcl:rate=x0.5 --out x";
+    let (_, notes) = tares_in(place.path(), &line.split(' ').collect::<Vec<_>>()).ends(0);
+    assert!(notes.contains("npcl never left out a label: its burn-in of 5 epochs"), "{notes}");
+    let page = std::fs::read_to_string(place.path().join("x/report.html")).unwrap();
+    assert!(page.contains("npcl:rate=x0.5 never left out a label"));
+}

@@ -110,6 +110,7 @@ fn hard_rows_of_a_table_are_neither_suspects_nor_counted_as_wrong_test_labels() 
     assert!(warnings.iter().any(|warning| warning.as_str().unwrap().contains("hard for the model")), "{result}");
     let page = fs::read_to_string(folder.path().join("run/report.html")).unwrap();
     assert!(page.contains("cautions about the suspects"), "{page}");
+    assert!(page.contains("judged by models that were not trained on them") && !page.contains("judged in-sample"));
 }
 
 #[test]

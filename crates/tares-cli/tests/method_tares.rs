@@ -2,7 +2,7 @@
 
 mod program;
 
-use program::{epochs, json, tares_in};
+use program::{epochs, flowers, json, tares_in};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -38,4 +38,40 @@ fn it_needs_no_rate_and_lists_the_wrong_labels() {
     assert!(summary["probabilities"].as_str().unwrap().contains("believes"), "{summary}");
     let truth = &summary["against_truth"];
     assert!(truth["f1"].as_f64().unwrap() > 0.93, "{truth}");
+}
+
+#[test]
+fn with_too_few_rows_it_says_so_and_what_to_do() {
+    let place = tempfile::tempdir().unwrap();
+    flowers(place.path(), 120, ["a", "b", "c"]);
+    let train = ["train", "flowers.csv", "--network", "mlp:8", "--epochs", "5", "--out", "run"];
+    let (_, notes) = tares_in(place.path(), &train).ends(0);
+    assert!(notes.contains("a tenth of 96 rows is fewer than ten for each of 3 classes"), "{notes}");
+    assert!(notes.contains("leave --network out") && notes.contains("--method elr"), "{notes}");
+    assert_eq!(json(&place.path().join("run/manifest.json"))["result"]["uncorrected"], "few-rows");
+    let audit = tares_in(place.path(), &["audit", "run", "--out", "audit", "--exit-zero"]);
+    let (said, notes) = audit.ends(0);
+    assert!(said.contains("noise rate  unknown") && notes.contains("cannot judge them"), "{said}{notes}");
+}
+
+#[test]
+fn what_knows_nothing_is_not_trusted() {
+    let place = tempfile::tempdir().unwrap();
+    let mut random = tares_core::stream(1, "random labels");
+    let mut text = String::from("x,y,z,label\n");
+    for _ in 0..900 {
+        let class = ["a", "b", "c"][(3.0 * random.unit()) as usize];
+        text.push_str(&format!("{:.3},{:.3},{:.3},{class}\n", random.normal(), random.normal(), random.normal()));
+    }
+    std::fs::write(place.path().join("random.csv"), text).unwrap();
+    let train = ["train", "random.csv", "--network", "mlp", "--epochs", "40", "--out", "run"];
+    let (_, notes) = tares_in(place.path(), &train).ends(0);
+    assert!(notes.contains("warning: on the test rows, the predictions equal"), "{notes}");
+    let page = std::fs::read_to_string(place.path().join("run/report.html")).unwrap();
+    assert!(page.contains("on the test rows, the predictions equal"));
+    let (said, notes) = tares_in(place.path(), &["audit", "run", "--out", "audit"]).ends(1);
+    assert!(
+        said.contains("noise rate  unknown") && notes.contains("neither the noise rate nor the suspects"),
+        "{notes}"
+    );
 }

@@ -290,6 +290,8 @@ fn mistakes_say_the_way_out() {
     assert!(unknown.contains("unknown method 'npcll': did you mean npcl?"), "{unknown}");
     let rate = error(&["train", "digits", "--noise-rate", "1.2"]);
     assert!(rate.contains("noise rate must be a number in [0, 1), auto or known, got 1.2"), "{rate}");
+    let idle = error(&["train", "digits", "--method", "tares", "--noise-rate", "0.2"]);
+    assert!(idle.contains("the method tares uses no noise rate, so --noise-rate 0.2 would change nothing"), "{idle}");
     let data = error(&["train", "digit", "--epochs", "1"]);
     assert!(data.contains("digit") && data.contains("did you mean the built-in data set digits?"), "{data}");
     let device = error(&["train", "digits", "--device", "cudda"]);

@@ -8,6 +8,7 @@ pub(crate) use epoch::{load_epochs, save_epochs};
 use crate::batches::Batch;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
+use crate::loss::Doubt;
 use tares_core::Label;
 
 /// What the run saw of every training row. Every list has one entry per row of the training data.
@@ -19,6 +20,7 @@ pub struct History {
     losses: Vec<f32>,
     predictions: Vec<Label>,
     soft_labels: Option<Vec<f32>>,
+    doubt: Option<Doubt>,
 }
 
 impl History {
@@ -30,6 +32,7 @@ impl History {
             losses: vec![f32::NAN; rows],
             predictions: vec![0; rows],
             soft_labels: None,
+            doubt: None,
         }
     }
 
@@ -70,6 +73,16 @@ impl History {
         self.soft_labels = Some(soft_labels);
     }
 
+    /// Why the method `tares` corrected no label, if it corrected none.
+    pub fn why_uncorrected(&self) -> Option<Doubt> {
+        self.doubt
+    }
+
+    /// Also the method's last word.
+    pub(crate) fn doubt(&mut self, doubt: Doubt) {
+        self.doubt = Some(doubt);
+    }
+
     pub(crate) fn save(&self, checkpoint: &mut Checkpoint) {
         checkpoint.put_f64s("history/margins", &self.margins);
         checkpoint.put_u32s("history/seen", &self.seen);
@@ -86,6 +99,7 @@ impl History {
             losses: checkpoint.f32s("history/losses")?,
             predictions: checkpoint.u32s("history/predictions")?,
             soft_labels: None,
+            doubt: None,
         };
         let lengths = [history.seen.len(), history.kept.len(), history.losses.len(), history.predictions.len()];
         if history.margins.len() != rows || lengths.iter().any(|&length| length != rows) {

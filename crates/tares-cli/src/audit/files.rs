@@ -61,6 +61,16 @@ pub struct AuditSummary {
     pub against_truth: Option<AgainstTruth>,
 }
 
+impl AuditSummary {
+    /// The interval of a rate that nothing is known about.
+    pub const UNKNOWN: (f64, f64) = (0.0, 1.0);
+
+    /// Whether no rate could be estimated; a warning says why. The rate is then the share of the suspects.
+    pub fn rate_is_unknown(&self) -> bool {
+        self.noise_rate_interval == Self::UNKNOWN
+    }
+}
+
 fn is_none(count: &usize) -> bool {
     *count == 0
 }

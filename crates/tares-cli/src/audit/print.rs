@@ -55,8 +55,13 @@ pub fn print(summary: &AuditSummary, out: &Path, labels: &str, screen: &Screen) 
             judge.seconds
         ))?;
     }
-    let rate = rate_text(summary.noise_rate, summary.noise_rate_interval);
-    screen.line(format!("noise rate  {rate}; {})", summary.method))?;
+    screen.line(match summary.rate_is_unknown() {
+        true => format!("noise rate  unknown (the warning says why; {})", summary.method),
+        false => {
+            let rate = rate_text(summary.noise_rate, summary.noise_rate_interval);
+            format!("noise rate  {rate}; {})", summary.method)
+        }
+    })?;
     if let Some(NeighbourSummary { noise_rate, noise_rate_interval, .. }) = summary.neighbours {
         let rate = rate_text(noise_rate, noise_rate_interval);
         screen.line(format!("neighbours  {rate}; labels of nearest neighbours)"))?;

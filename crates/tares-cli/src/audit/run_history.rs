@@ -1,9 +1,13 @@
 //! Finds wrong labels by the training history of a finished run: a wrong label has low margins. For a method that estimates
 //! the true classes itself (`tares`), its own estimates are used.
+//!
+//! A network that was trained on all labels alike repeats the wrong ones, so margins of such a run tell no rate. Then the run's own list is
+//! taken: the rows that its network answers otherwise.
 
 use crate::audit::files::{AuditSummary, ClassSummary, TransitionRecord};
 use crate::command::source;
 use crate::record::RunRecord;
+use crate::record::confusion::weak_on_test_rows;
 use crate::run::spec::Spec;
 use crate::run::spec_file;
 use crate::ui::failure::{Failure, Outcome};
@@ -13,11 +17,14 @@ use std::path::{Path, PathBuf};
 use tares_core::audit::score::margin_scores;
 use tares_core::audit::{Evidence, Suspect};
 use tares_core::estimate::Caution;
-use tares_core::estimate::margins::{from_beliefs, from_margins};
+use tares_core::estimate::margins::{MarginEstimate, from_beliefs, from_margins};
 use tares_core::{Dataset, Label, Transition};
 use tares_data::Reading;
 use tares_data::parquet::ParquetFile;
 use tares_data::table::{RawTable, Values};
+
+/// A run of `tares` measured its rate on the surer half of a tenth of its rows: one in so many.
+const MEASURED: usize = 20;
 
 /// What a finished run recorded about every training row.
 #[derive(Debug)]
@@ -31,11 +38,27 @@ pub struct RunHistory {
     /// The true labels, in experiments.
     pub truth: Option<Vec<Label>>,
     predicted: Vec<Label>,
+    /// The probabilities of the given and the predicted label.
+    probabilities: [Vec<f64>; 2],
     margins: Vec<f64>,
     kept: Vec<f64>,
     seen: Vec<f64>,
     /// The method's own probability that each label is right, if it estimates one.
     belief: Option<Vec<f64>>,
+    /// The method that trained it, as it is written.
+    method: String,
+    /// A warning if its network knows too little of the test rows.
+    weak: Option<String>,
+}
+
+/// What a history says about the labels.
+struct Verdict {
+    estimate: MarginEstimate,
+    scores: Vec<f64>,
+    /// What it rests on.
+    by: String,
+    /// Why it tells no rate.
+    untold: Option<String>,
 }
 
 impl RunHistory {
@@ -59,10 +82,13 @@ impl RunHistory {
             given: labels("given")?,
             predicted: labels("predicted")?,
             truth,
+            probabilities: [column("given_probability")?.to_vec(), column("predicted_probability")?.to_vec()],
             margins: column("mean_margin")?.to_vec(),
             kept: column("times_kept")?.to_vec(),
             seen: column("times_seen")?.to_vec(),
             belief: numbers(&table, "belief").map(<[f64]>::to_vec),
+            method: method(run, record.manifest.method),
+            weak: record.manifest.result.and_then(|result| weak_on_test_rows(&result.confusion)),
             classes: record.manifest.data.classes,
             test_rows: record.manifest.data.test_rows,
             path: run.into(),
@@ -85,10 +111,7 @@ impl RunHistory {
     /// # Errors
     /// A margin is not finite, or there are too few rows.
     pub fn judge(&self) -> Outcome<(Vec<Suspect>, AuditSummary, Vec<f64>)> {
-        let (estimate, scores) = match &self.belief {
-            Some(belief) => (from_beliefs(belief)?, belief.clone()),
-            None => (from_margins(&self.margins)?, margin_scores(&self.margins)?),
-        };
+        let Verdict { estimate, scores, by, untold } = self.verdict()?;
         let suspicious = |row: &usize| estimate.wrong[*row] >= 0.5 && self.predicted[*row] != self.given[*row];
         let mut rows: Vec<usize> = (0..self.given.len()).filter(suspicious).collect();
         rows.sort_by(|&a, &b| {
@@ -102,7 +125,7 @@ impl RunHistory {
                 suggested: self.predicted[index],
                 score: scores[index],
                 evidence: Evidence::Training {
-                    confidence: None,
+                    confidence: untold.is_some().then(|| self.probabilities[1][index]),
                     mean_margin: self.margins[index],
                     kept: self.kept[index] as u32,
                     seen: self.seen[index] as u32,
@@ -128,27 +151,64 @@ impl RunHistory {
             rows: self.given.len(),
             classes: self.classes.clone(),
             method: "history".to_owned(),
-            probabilities: match self.belief {
-                Some(_) => format!("what the method of {} believes", self.path.display()),
-                None => format!("the margins of {} over training", self.path.display()),
-            },
+            probabilities: by,
             judges: Vec::new(),
             noise_rate: estimate.rate,
-            noise_rate_interval: estimate.interval,
+            noise_rate_interval: match untold.is_some() || self.weak.is_some() {
+                true => AuditSummary::UNKNOWN,
+                false => estimate.interval,
+            },
             matrix: TransitionRecord::of(&Transition::of_counts(self.classes.len(), &counts)?),
             suspects: suspects.len(),
             missing_rows: 0,
             labels_missing: 0,
             per_class,
-            warnings: emptied
-                .iter()
-                .map(|caution| caution.sentence(|class| plain(&self.classes[class]).into_owned()))
+            warnings: untold
+                .into_iter()
+                .chain(self.weak.clone())
+                .chain(emptied.iter().map(|caution| caution.sentence(|class| plain(&self.classes[class]).into_owned())))
                 .collect(),
             data_notes: Vec::new(),
             neighbours: None,
             against_truth: None,
         };
         Ok((suspects, summary, scores))
+    }
+
+    /// What the history says, by the best that the run left.
+    fn verdict(&self) -> Outcome<Verdict> {
+        let run = self.path.display();
+        if let Some(belief) = &self.belief {
+            let by = format!("what the method of {run} believes");
+            let estimate = from_beliefs(belief)?.resting_on(self.given.len() / MEASURED);
+            return Ok(Verdict { estimate, scores: belief.clone(), by, untold: None });
+        }
+        let estimate = from_margins(&self.margins)?;
+        let otherwise: Vec<bool> = self.given.iter().zip(&self.predicted).map(|(given, said)| given != said).collect();
+        let plainly = ["standard", "tares"].contains(&self.method.split(':').next().unwrap_or_default());
+        let why = if plainly {
+            format!(
+                "a network that learnt these labels cannot judge them: it repeats some of the wrong ones ({} believed every label)",
+                plain(&self.method)
+            )
+        } else if estimate.rate == 0.0 && otherwise.contains(&true) {
+            "the margins of this run do not divide into those of right and of wrong labels".to_owned()
+        } else {
+            let (scores, by) = (margin_scores(&self.margins)?, format!("the margins of {run} over training"));
+            return Ok(Verdict { estimate, scores, by, untold: None });
+        };
+        let untold = format!(
+            "{why}, so no noise rate is given; the suspects are the labels that the network answers otherwise. Audit the data itself, not the \
+             run: `tares audit DATA` judges each label by models that never saw it"
+        );
+        let right: Vec<f64> = otherwise.iter().map(|&otherwise| f64::from(u8::from(!otherwise))).collect();
+        let (estimate, scores) = (from_beliefs(&right)?, self.probabilities[0].clone());
+        Ok(Verdict {
+            estimate,
+            scores,
+            by: format!("what the network of {run} answers in the end"),
+            untold: Some(untold),
+        })
     }
 
     /// Reads the run's data again, to show the rows.
@@ -167,6 +227,12 @@ impl RunHistory {
         }
         Ok((rows.relabel(self.given.clone())?, loaded.reading))
     }
+}
+
+/// The method of a run, whatever it is called in a comparison.
+fn method(run: &Path, called: String) -> String {
+    let spec: Outcome<Spec> = spec_file::read(&run.join("spec.toml"));
+    spec.map_or(called, |spec| spec.method.to_string())
 }
 
 fn numbers<'a>(table: &'a RawTable, name: &str) -> Option<&'a [f64]> {

@@ -119,6 +119,7 @@ impl Compare {
         if rows.iter().any(|row| row.label_precision_last10.is_some()) {
             screen.line(summary::precision_table(&rows).text(screen))?;
         }
+        crate::record::burn_in::never_selected(&records).iter().for_each(|sentence| screen.warning(plain(sentence)));
         for sentence in report::quantity::starvation(&records) {
             screen.note(plain(&sentence));
         }

@@ -10,6 +10,7 @@ use crate::judges::name::JudgeName;
 use crate::learner::learnt::PANEL_FILE;
 use crate::learner::{ColumnLearner, Learner};
 use crate::record::RunRecord;
+use crate::record::burn_in::never_selected;
 use crate::report::{self, summary::mean_of_last_words};
 use crate::run::directory::{RunDirectory, first_missing, model_file};
 use crate::run::label_noise::LabelNoise;
@@ -33,8 +34,9 @@ use tares_judges::Judge;
 
 /// Train on labels that are partly wrong
 ///
-/// Reads DATA, estimates the fraction of wrong labels unless it is given, trains a network, and writes a run directory:
-/// the model, the list of samples whose label looks wrong, and a report.
+/// Reads DATA, trains a panel of models on a table or texts and a network on pictures, and writes a run directory: the model, the list of
+/// samples whose label looks wrong, and a report. The fraction of wrong labels is estimated first where the method needs it and it is not
+/// given.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tares train digits --noise symmetric:0.5             an experiment on the built-in digits
@@ -54,7 +56,7 @@ pub struct Train {
     /// --noise-rate or --annotators; tares for networks]
     #[arg(long)]
     method: Option<Method>,
-    /// The fraction of wrong labels: a number; `auto` estimates it; `known` takes it from --noise [default: auto]
+    /// The fraction of wrong labels, for methods that use it: a number; `auto` estimates it; `known` takes it from --noise [default: auto]
     #[arg(long, value_name = "RATE")]
     noise_rate: Option<NoiseRate>,
     /// For experiments: make labels wrong in this way before training
@@ -168,8 +170,18 @@ impl Train {
         Ok(Exit::Fine)
     }
 
-    /// Refuses options that the typed network would ignore.
+    /// Refuses a typed rate that the typed method would ignore, and options that the typed network would.
     fn refuse_idle_options(&self) -> Outcome<()> {
+        if let (Some(method), Some(NoiseRate::Given(rate))) = (&self.method, self.noise_rate)
+            && !method.takes_rate()
+        {
+            return Err(Failure::new(format!(
+                "the method {method} uses no noise rate, so --noise-rate {rate} would change nothing"
+            ))
+            .way_out(
+                "leave --noise-rate out, or take a method that uses it: npcl, co-teaching; `tares methods` lists them",
+            ));
+        }
         let Some(learner @ Learner::Columns(_)) = &self.training.network else { return Ok(()) };
         let idle: Vec<&str> =
             self.training.typed().into_iter().filter(|name| !["--network", "--seed"].contains(name)).collect();
@@ -358,7 +370,9 @@ fn print(record: &RunRecord, out: &Path, screen: &Screen) -> Outcome<()> {
         if let Some(precision) = result.label_precision_last10 {
             screen.line(format!("label precision  {}", percent(Some(precision))))?;
         }
-        for sentence in report::quantity::starvation(std::slice::from_ref(record)) {
+        let runs = std::slice::from_ref(record);
+        never_selected(runs).iter().for_each(|sentence| screen.warning(plain(sentence)));
+        for sentence in report::quantity::starvation(runs) {
             screen.note(plain(&sentence));
         }
         if let Some(rate) = record.epochs.last().and_then(|epoch| epoch.estimated_rate) {

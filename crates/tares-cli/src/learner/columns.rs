@@ -1,7 +1,7 @@
 //! Trains a model of columns.
 //!
 //! 1. Judges predict rows they were not trained on. These predictions choose settings (penalty, rounds, size of trees) and weights.
-//! 2. NPCL leaves out the rows whose labels are surely wrong by these predictions, at most as many as the noise rate says. Trees
+//! 2. NPCL leaves out the rows whose labels these predictions doubt most (95 % and more), at most as many as the noise rate says. Trees
 //!    select by themselves instead: Algorithm 1 on all rows, in every round.
 //! 3. The final models are fitted to the rows that are left.
 //! 4. The suspects are those that `tares audit` lists for the same rows: by the predictions of the first step.
@@ -114,6 +114,7 @@ impl ColumnTraining<'_> {
         Ok(Learnt {
             train: judgement.probs.iter().map(|&p| p as f32).collect(),
             soft_labels: None,
+            doubt: None,
             test: test.as_ref().map(|test| panel.probs(test)).transpose()?.map(narrow),
             mean_margins: margins(&log_probs, given, classes)?,
             times_seen: vec![epochs.len() as u32; given.len()],
@@ -128,7 +129,7 @@ impl ColumnTraining<'_> {
         })
     }
 
-    /// The rows that a panel is fitted to: for NPCL without those whose labels are surely wrong to its judges, at most as many
+    /// The rows that a panel is fitted to: for NPCL without those whose labels its judges doubt most, at most as many
     /// as the noise rate says.
     fn kept(&self, suspects: &[Suspect]) -> Vec<bool> {
         let mut kept = vec![true; self.train.len()];

@@ -3,6 +3,7 @@
 use crate::record::EpochRecord;
 use crate::run::train::epoch_record;
 use crate::ui::failure::Outcome;
+use tares::loss::Doubt;
 use tares::method::RogHead;
 use tares::network::AnyNetwork;
 use tares::{Fitted, InputTransform};
@@ -44,6 +45,8 @@ pub struct Learnt {
     pub train: Vec<f32>,
     /// What the method itself believes about the true class of every training row, `[N][K]`; `None` for methods that don't say.
     pub soft_labels: Option<Vec<f32>>,
+    /// Why the method `tares` corrected no label, if it corrected none.
+    pub doubt: Option<Doubt>,
     /// What judges of columns said about rows that they were not trained on; `None` for networks.
     pub held_out: Option<HeldOut>,
     /// Probabilities of the test rows.
@@ -77,6 +80,7 @@ impl Learnt {
             epochs: fitted.epochs.iter().map(epoch_record).collect(),
             train: fitted.probabilities(train)?,
             soft_labels: history.soft_labels().map(<[f32]>::to_vec),
+            doubt: history.why_uncorrected(),
             held_out: None,
             test: test.map(|test| fitted.probabilities(test)).transpose()?,
             mean_margins: history.mean_margins(),

@@ -65,6 +65,7 @@ pub fn made_up(method: &str, noise: &str, rate: f64, seed: u64, level: f64) -> R
             label_precision_last10: Some(0.8),
             confusion: vec![vec![90, 8, 2], vec![5, 95, 0], vec![1, 2, 97]],
             suspects: 17,
+            uncorrected: None,
             warnings: Vec::new(),
             seconds: 3.0,
         }),

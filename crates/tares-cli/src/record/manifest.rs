@@ -5,6 +5,7 @@ use crate::files::read_text;
 use crate::ui::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use tares::loss::Doubt;
 use tares_core::Error;
 
 /// The version of a run's files. It is raised whenever an older program would misunderstand them.
@@ -136,6 +137,9 @@ pub struct ResultRecord {
     pub confusion: Vec<Vec<u64>>,
     /// Number of training rows whose label looks wrong.
     pub suspects: usize,
+    /// Why the method `tares` corrected no label, if it corrected none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncorrected: Option<Doubt>,
     /// Reasons not to trust the suspects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

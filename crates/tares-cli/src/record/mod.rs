@@ -14,8 +14,10 @@
 //! .lock              locked by the process that writes here
 //! ```
 
+pub mod burn_in;
 pub mod card;
 pub mod card_text;
+pub mod confusion;
 mod epochs;
 #[cfg(test)]
 pub(crate) mod made_up;
@@ -27,6 +29,7 @@ pub use epochs::{EpochRecord, read_epochs};
 pub use manifest::{
     DataRecord, FORMAT, Machine, Manifest, NoiseRecord, RateRecord, ResultRecord, State, TrueAccuracyRecord,
 };
+pub use tares::loss::Doubt;
 
 use crate::files::read_text;
 use crate::ui::failure::{Failure, Outcome};
@@ -47,6 +50,11 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// Whether its model is one of columns, whose suspects were judged by models that were not trained on them.
+    pub fn is_of_columns(&self) -> bool {
+        ["panel", "linear", "forest", "trees"].contains(&self.manifest.network.as_str())
+    }
+
     /// Reads a run directory.
     ///
     /// # Errors

@@ -64,6 +64,7 @@ pub fn audit_page(summary: &AuditSummary, cards: &[Card], apply: Option<&str>, k
             rows => summary.rows,
             suspects => summary.suspects,
             shown => cards.len(),
+            rate_unknown => summary.rate_is_unknown(),
             rate => wide_percent(summary.noise_rate),
             low => wide_percent(low),
             high => wide_percent(high),

@@ -4,9 +4,10 @@
 use super::curves::Curves;
 use super::gallery;
 use super::heat_map::HeatMap;
-use super::quantity::{QUANTITIES, curves, left_out, starvation, uncorrected};
+use super::quantity::{QUANTITIES, curves, judged_by, left_out, starvation, uncorrected};
 use super::summary::{Summary, accuracy_table, precision_table};
 use super::table::{Cell, ReportTable};
+use crate::record::burn_in::never_selected;
 use crate::record::{RateRecord, RunRecord, TrueAccuracyRecord, in_order};
 use crate::ui::failure::Outcome;
 use crate::ui::terminal::plain;
@@ -30,11 +31,12 @@ pub fn page(title: &str, runs: &[RunRecord]) -> Outcome<String> {
             tables => tables(&rows),
             table_note => table_note(&rows),
             noisy_test => noisy_test_note(runs),
-            starved => starvation(runs),
+            starved => [never_selected(runs), starvation(runs)].concat(),
             curve_sections => curve_sections(runs)?,
             maps => maps(runs)?,
             per_class => per_class(runs),
             galleries => galleries(runs),
+            judged_by => Value::from_safe_string(judged_by(runs)),
             facts => facts(runs),
         },
     )?;

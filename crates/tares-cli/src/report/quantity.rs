@@ -2,8 +2,11 @@
 
 use super::curves::{Curves, Series};
 use super::page::noise_name;
-use crate::record::{EpochRecord, RunRecord, in_order};
+use crate::record::{Doubt, EpochRecord, RunRecord, in_order};
 use crate::ui::terminal::plain;
+
+/// Tables with fewer rows than this are small for a network.
+const FEW: usize = 1000;
 
 /// A quantity that is drawn as a curve over epochs.
 pub struct Quantity {
@@ -78,28 +81,65 @@ pub fn starvation(runs: &[RunRecord]) -> Vec<String> {
     in_order(names).into_iter().filter_map(sentence).collect()
 }
 
-/// A sentence if the final model of columns was fitted without the rows whose labels are surely wrong to its judges. (Networks and trees
+/// Who judged the suspects of these runs.
+pub fn judged_by(runs: &[RunRecord]) -> String {
+    let (columns, networks): (Vec<&RunRecord>, Vec<&RunRecord>) =
+        runs.iter().filter(|run| !run.gallery.is_empty()).partition(|run| run.is_of_columns());
+    let out_of_fold = "judged by models that were not trained on them, as <code>tares audit</code> does";
+    let in_sample = "judged in-sample, by a network that was trained on these labels; <code>tares audit</code> judges every label by models \
+                     that never saw it";
+    match (columns.first(), networks.first()) {
+        (Some(_), None) => format!("They are {out_of_fold}."),
+        (Some(columns), Some(_)) => {
+            format!(
+                "Those of models of columns ({}) are {out_of_fold}; the others are {in_sample}.",
+                columns.manifest.network
+            )
+        }
+        (None, _) => format!("They are {in_sample}."),
+    }
+}
+
+/// A sentence if the final model of columns was fitted without the rows whose labels its judges doubt most. (Networks and trees
 /// select anew in every epoch and round, and are drawn.)
 pub fn left_out(run: &RunRecord) -> Option<String> {
     let fitted_once = ["panel", "linear", "forest"].contains(&run.manifest.network.as_str());
     let (kept, rows) = (run.epochs.last().filter(|_| fitted_once)?.kept, run.manifest.data.train_rows as u64);
     (kept < rows).then(|| {
         format!(
-            "the final model learnt from {kept} of {rows} rows: the labels of the other {} are surely wrong to its judges",
+            "the final model learnt from {kept} of {rows} rows: the labels of the other {} are those that its judges doubt most",
             rows - kept
         )
     })
 }
 
-/// A sentence if the method `tares` corrected nothing.
+/// A sentence if the method `tares` corrected nothing: why, and what to do.
 pub fn uncorrected(run: &RunRecord) -> Option<String> {
     let ours = run.manifest.method.split(':').next() == Some("tares");
     let last = run.epochs.last().filter(|_| ours)?;
-    last.estimated_rate.is_none().then(|| {
-        "`tares` saw no reason to correct labels (the network knows too little of these rows, or memorises none), so this is plain training: its \
-         list is what the network answers otherwise, and it estimates no rate"
-            .to_owned()
-    })
+    if last.estimated_rate.is_some() {
+        return None;
+    }
+    let data = &run.manifest.data;
+    let (rows, classes) = (data.train_rows, data.classes.len());
+    // Photos from scratch are many rows too hard for the network, and there the others do more harm.
+    let panel = if data.shape.len() == 1 { "leave --network out (a panel of models learns a table), or " } else { "" };
+    let others = format!("; with so few rows, {panel}try --method elr, or npcl, which estimates a rate first");
+    let (why, advice) = match run.manifest.result.as_ref().and_then(|result| result.uncorrected) {
+        Some(Doubt::FewRows) => (
+            format!("a tenth of {rows} rows is fewer than ten for each of {classes} classes, and cannot tell wrong labels from hard rows"),
+            others,
+        ),
+        Some(Doubt::KnowsTooLittle) => (
+            "the network knew too little of rows whose labels were hidden from it, and had not memorised other labels while they were".to_owned(),
+            if rows < FEW { others } else { String::new() },
+        ),
+        None => ("the network knows too little of these rows, or there are too few".to_owned(), String::new()),
+    };
+    Some(format!(
+        "`tares` corrected no label ({why}), so this is plain training: its list is what the network answers otherwise, and it estimates \
+         no rate{advice}"
+    ))
 }
 
 /// For each noise, its name and a picture with a curve per method.
@@ -139,6 +179,16 @@ mod tests {
     fn a_run_that_corrected_nothing_says_so() {
         let mut run = made_up("tares", "symmetric", 0.5, 1, 0.9);
         assert!(uncorrected(&run).unwrap().contains("plain training"));
+        let because = |run: &mut RunRecord, doubt| {
+            run.manifest.result.as_mut().unwrap().uncorrected = Some(doubt);
+            uncorrected(run).unwrap()
+        };
+        let said = because(&mut run, Doubt::KnowsTooLittle);
+        assert!(said.contains("knew too little") && !said.contains("elr"), "{said}");
+        (run.manifest.data.train_rows, run.manifest.data.shape) = (290, vec![4]);
+        let said = because(&mut run, Doubt::FewRows);
+        assert!(said.contains("a tenth of 290 rows is fewer than ten for each of 3 classes"), "{said}");
+        assert!(said.contains("leave --network out") && said.contains("--method elr"), "{said}");
         run.epochs.last_mut().unwrap().estimated_rate = Some(0.4);
         assert_eq!(uncorrected(&run), None);
         assert_eq!(uncorrected(&made_up("npcl:rate=0.5", "symmetric", 0.5, 1, 0.9)), None);
@@ -155,6 +205,24 @@ mod tests {
         assert!(said[0].starts_with("npcl, pair:0.2: 12 of 360 steps had no gradient"), "{said:?}");
         let (_, picture) = curves(&runs, starved).remove(0);
         assert_eq!(picture.series[0].points[3], (4.0, 0.4, 0.0));
+    }
+
+    #[test]
+    fn suspects_of_columns_are_not_called_in_sample() {
+        let network = made_up("npcl", "pair", 0.2, 1, 0.9);
+        let mut panel = network.clone();
+        panel.manifest.network = "panel".into();
+        assert!(judged_by(std::slice::from_ref(&network)).starts_with("They are judged in-sample, by a network"));
+        let said = judged_by(std::slice::from_ref(&panel));
+        assert!(
+            said.starts_with("They are judged by models that were not trained on them") && !said.contains("in-sample"),
+            "{said}"
+        );
+        let both = judged_by(&[network, panel]);
+        assert!(
+            both.contains("(panel) are judged by models") && both.contains("the others are judged in-sample"),
+            "{both}"
+        );
     }
 
     #[test]

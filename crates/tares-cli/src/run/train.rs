@@ -13,6 +13,7 @@ use crate::judges::panel::JudgesProgress;
 use crate::learner::columns::ColumnTraining;
 use crate::learner::learnt::{HELD_OUT_FILE, Learnt};
 use crate::learner::{ColumnLearner, Learner};
+use crate::record::confusion::{confusion, weak_on_test_rows};
 use crate::record::suspects::{RowNames, write_suspects};
 use crate::record::{DataRecord, EpochRecord, FORMAT, Machine, Manifest, RateRecord, ResultRecord, RunRecord, State};
 use crate::ui::failure::{Failure, Outcome};
@@ -225,6 +226,11 @@ impl Training<'_> {
             let right = answers.iter().zip(test.given()).filter(|(answer, given)| answer == given).count();
             right as f64 / test.len() as f64
         });
+        let confusion = predicted.map_or_else(Vec::new, |(test, answers)| confusion(test, &answers));
+        let warnings = match &learnt.held_out {
+            Some(found) => sentences(&found.audited.cautions(), names),
+            None => weak_on_test_rows(&confusion).into_iter().collect(),
+        };
         let precisions: Vec<Option<f64>> = learnt.epochs.iter().map(|epoch| epoch.label_precision).collect();
         // The last round of trees is the model; earlier rounds are only parts of it, so nothing is averaged.
         let last = match learner {
@@ -237,9 +243,10 @@ impl Training<'_> {
             network_accuracy_last10: head.and(last),
             true_accuracy: noisy_test::accuracy(spec, loaded, learnt, manifest.rate.as_ref()),
             label_precision_last10: mean_of_last(&precisions),
-            confusion: predicted.map_or_else(Vec::new, |(test, answers)| confusion(test, &answers)),
+            confusion,
             suspects: suspects.len(),
-            warnings: learnt.held_out.as_ref().map_or(Vec::new(), |found| sentences(&found.audited.cautions(), names)),
+            uncorrected: learnt.doubt,
+            warnings,
             seconds: learnt.epochs.iter().map(|epoch| epoch.seconds).sum(),
         });
         manifest.state = State::Finished;
@@ -388,15 +395,6 @@ pub fn epoch_record(epoch: &Epoch) -> EpochRecord {
         estimated_rate: epoch.estimated_rate,
         seconds: epoch.seconds,
     }
-}
-
-/// The confusion matrix: counts, `[true][predicted]`.
-pub fn confusion(data: &Dataset, predictions: &[u32]) -> Vec<Vec<u64>> {
-    let mut counts = vec![vec![0; data.classes()]; data.classes()];
-    for (&given, &predicted) in data.given().iter().zip(predictions) {
-        counts[given as usize][predicted as usize] += 1;
-    }
-    counts
 }
 
 /// A fingerprint of all numbers and labels, by which people see that two runs used the same data.

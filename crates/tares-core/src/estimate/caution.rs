@@ -76,8 +76,8 @@ impl Caution {
         }
         // One class given alone says nothing about the classifier.
         if overview.counts.iter().filter(|&&count| count > 0).count() > 1 {
-            if overview.skill() < LEAST_SKILL {
-                found.push(Self::WeakJudge { agreement, largest_share: overview.largest_share() });
+            if let Some(weak) = Self::weak(overview) {
+                found.push(weak);
             } else if estimate.rate > (disagreement + FAR_ABOVE).max(FAR_ABOVE_FACTOR * disagreement) {
                 found.push(Self::AboveDisagreement { rate: estimate.rate, disagreement });
             } else if overview.skill() < SKILL_TO_DECIDE && estimate.interval.1 - estimate.interval.0 > WIDE_INTERVAL {
@@ -93,6 +93,12 @@ impl Caution {
             found.push(Self::FewRows(few));
         }
         found
+    }
+
+    /// A classifier that is hardly better than always naming the largest class, if it is one.
+    pub fn weak(overview: &Overview) -> Option<Self> {
+        let (agreement, largest_share) = (1.0 - overview.disagreement(), overview.largest_share());
+        (overview.skill() < LEAST_SKILL).then_some(Self::WeakJudge { agreement, largest_share })
     }
 
     /// The classes that would lose more than half of their rows; `classes` is (rows, suspects) per class.

@@ -103,6 +103,23 @@ pub fn from_beliefs(right: &[f64]) -> Result<MarginEstimate> {
 }
 
 impl MarginEstimate {
+    /// The same rate with an interval that is not narrower than what so many `rows` can tell of it.
+    ///
+    /// ```
+    /// use tares_core::estimate::margins::from_beliefs;
+    /// let found = from_beliefs(&[vec![1.0; 700], vec![0.0; 300]].concat())?;
+    /// assert!(found.interval.0 > 0.27);
+    /// let (low, high) = found.resting_on(50).interval;
+    /// assert!(low < 0.2 && high > 0.4);
+    /// # Ok::<(), tares_core::Error>(())
+    /// ```
+    #[must_use]
+    pub fn resting_on(mut self, rows: usize) -> Self {
+        let (low, high) = super::counting_interval(self.rate, rows);
+        self.interval = (self.interval.0.min(low), self.interval.1.max(high));
+        self
+    }
+
     /// From the probability that each label is wrong.
     fn of(wrong: Vec<f64>) -> Self {
         let rows = wrong.len() as f64;

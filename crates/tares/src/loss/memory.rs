@@ -1,8 +1,10 @@
 //! [`MemoryLoss`]: cross-entropy against what a memory of the network's own answers says about the labels.
 
 mod config;
+mod doubt;
 
 pub use config::MemoryLossConfig;
+pub use doubt::Doubt;
 
 use super::cross_entropy::soft_cross_entropy;
 use crate::history::softmax;
@@ -85,6 +87,16 @@ impl MemoryLoss {
     /// How the burn-in ended, for a checkpoint; `None` before that.
     pub fn burn_in(&self) -> Option<BurnIn> {
         self.burn_in
+    }
+
+    /// Why no label is corrected so far; `None` once labels are.
+    pub fn doubt(&self) -> Option<Doubt> {
+        let measured = self.config.hidden == 0.0 || self.hidden.contains(&true);
+        match self.burn_in {
+            Some(_) => None,
+            None if measured => Some(Doubt::KnowsTooLittle),
+            None => Some(Doubt::FewRows),
+        }
     }
 
     /// Continues with the state of a checkpoint; call [`begin_epoch`](Self::begin_epoch) next.

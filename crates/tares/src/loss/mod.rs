@@ -22,7 +22,7 @@ pub use gce::{gce, gce_ceiling, truncated_gce};
 pub use hinge::{hinge, squared_hinge, truncated_hinge};
 pub use mae::mae;
 pub use margin::margin;
-pub use memory::{BurnIn, MemoryLoss, MemoryLossConfig};
+pub use memory::{BurnIn, Doubt, MemoryLoss, MemoryLossConfig};
 pub use name::SampleLoss;
 pub use sigmoid::{logistic, savage, sigmoid_loss};
 pub use soft_hinge::{soft_hinge, weighted_hinge};

@@ -122,8 +122,9 @@ impl Tares {
         // Counted anew: a run that continues after its last epoch has no counts yet.
         believer.begin_epoch(run.epochs.len())?;
         // Plain training to the end: its network may know better than the labels that were all believed.
-        if believer.burn_in().is_some() {
-            run.history.believe(believer.beliefs());
+        match believer.doubt() {
+            None => run.history.believe(believer.beliefs()),
+            Some(doubt) => run.history.doubt(doubt),
         }
         Ok(vec![learner.network])
     }

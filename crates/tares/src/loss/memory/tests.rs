@@ -166,3 +166,13 @@ fn a_training_that_goes_on_decides_as_one_without_a_break() {
         }
     }
 }
+
+#[test]
+fn it_says_why_no_label_is_corrected() {
+    let few: Vec<Label> = (0..399).map(|row| row % 4).collect();
+    assert_eq!(MemoryLossConfig::new(10).init(&few, 4).unwrap().doubt(), Some(Doubt::FewRows));
+    let truth: Vec<Label> = (0..1000).map(|row| row % 4).collect();
+    let hard = answers(|hardness| if hardness < 0.3 { 0.95 } else { 0.33 });
+    assert_eq!(after(10, &hard, &truth).doubt(), Some(Doubt::KnowsTooLittle));
+    assert_eq!(after(10, &answers(|_| 1.0), &truth).doubt(), None);
+}
