@@ -44,7 +44,7 @@ fn it_needs_no_rate_and_lists_the_wrong_labels() {
 fn with_too_few_rows_it_says_so_and_what_to_do() {
     let place = tempfile::tempdir().unwrap();
     flowers(place.path(), 120, ["a", "b", "c"]);
-    let train = ["train", "flowers.csv", "--network", "mlp:8", "--epochs", "5", "--out", "run"];
+    let train = ["train", "flowers.csv", "--label", "species", "--network", "mlp:8", "--epochs", "5", "--out", "run"];
     let (_, notes) = tares_in(place.path(), &train).ends(0);
     assert!(notes.contains("a tenth of 96 rows is fewer than ten for each of 3 classes"), "{notes}");
     assert!(notes.contains("leave --network out") && notes.contains("--method elr"), "{notes}");
