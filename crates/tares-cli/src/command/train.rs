@@ -1,7 +1,7 @@
 //! `tares train`: from data to a model, a list of suspects and a report.
 
 use super::Exit;
-use super::plan::Training;
+use super::plan::{Training, say_unreached_steps};
 use crate::backbone::described::{load_described, say_backbone};
 use crate::backbone::options::FeatureSource;
 use crate::consensus::soft::with_consensus;
@@ -17,7 +17,7 @@ use crate::run::load::Load;
 use crate::run::noise_rate::{NoiseRate, sensitivity};
 use crate::run::spec::Spec;
 use crate::run::spec_file::{self, VERSION};
-use crate::run::train::{Event, Start, run_in};
+use crate::run::train::{Event, Start, hash, run_in};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::judges_bar::{judges_bar, show_judge};
 use crate::ui::terminal::{Screen, epoch_bar, json_path, plain};
@@ -137,6 +137,7 @@ impl Train {
         if matches!(spec.network, Some(Learner::Columns(_))) {
             loaded.found.column_notes.extend(text_note(&loaded.train).inspect(|note| screen.note(note)));
         }
+        say_unreached_steps(&spec.plan, screen);
         let out = self.out.unwrap_or_else(|| default_out(&spec));
         let found = &loaded.found;
         screen.note(format!(
@@ -149,10 +150,11 @@ impl Train {
         ));
         found.notes.iter().for_each(|note| screen.note(format!("  {}", plain(note))));
         let shown = Shown::new(&spec, screen);
+        let data = hash(&loaded.train, loaded.test.as_ref());
         // A refused run creates no directory.
         let record = spec.check().and_then(|()| {
             let directory = RunDirectory::lock(&out)?;
-            run_in(&directory, &spec, &loaded, backbone.as_ref(), start, &|event| shown.hear(event))
+            run_in(&directory, &spec, &loaded, &data, backbone.as_ref(), start, &|event| shown.hear(event))
         });
         shown.clear();
         let record = record.map_err(|failure| resumable(failure, &out))?;
@@ -263,6 +265,14 @@ impl<'a> Shown<'a> {
     fn hear(&self, event: Event<'_>) {
         let (spec, screen) = (self.spec, self.screen);
         match event {
+            Event::MakingNoise(progress) => {
+                self.judges.set_prefix(progress.to_string());
+                self.judges.set_length(progress.epochs as u64);
+                self.judges.set_position(progress.done as u64);
+                if !screen.live && progress.is_worth_a_line() {
+                    screen.note(progress.to_string());
+                }
+            }
             Event::Judging(what, progress) => {
                 show_judge(&self.judges, what, &progress, screen);
             }

@@ -3,6 +3,7 @@
 use super::directory::{CHECKPOINT_EVERY, RunDirectory, read_checkpoint};
 use super::label_noise::LabelNoise;
 use super::model::Model;
+use super::semantic_noise::NoiseProgress;
 use super::spec::Spec;
 use super::{noise_rate, noisy_test, samples, spec_file};
 use crate::audit::files::sentences;
@@ -39,6 +40,8 @@ pub enum Start {
 /// What a run reports while it is trained.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// An epoch of the network that makes the noise ended.
+    MakingNoise(NoiseProgress),
     /// A judge took a step; the text says what the judges are for.
     Judging(&'static str, JudgesProgress),
     /// Training is about to begin.
@@ -58,7 +61,8 @@ pub enum Event<'a> {
     Epoch(&'a EpochRecord),
 }
 
-/// Trains a spec in a directory that this process has locked, or continues the run that is there.
+/// Trains a spec in a directory that this process has locked, or continues the run that is there. `data` is the [`hash`] of the loaded data,
+/// made once for all runs.
 ///
 /// # Errors
 /// The directory holds another run; a value does not fit the data; a file cannot be written; Ctrl-C.
@@ -66,6 +70,7 @@ pub fn run_in(
     directory: &RunDirectory,
     spec: &Spec,
     loaded: &Loaded,
+    data: &str,
     backbone: Option<&BackboneRecord>,
     start: Start,
     hear: &(dyn Fn(Event<'_>) + Sync),
@@ -76,11 +81,11 @@ pub fn run_in(
     let place = directory.path();
     let learner = spec.network.clone().unwrap_or_else(|| Learner::network_for(loaded.train.shape()));
     let spec = spec.complete(learner.clone());
-    let before = begin(directory, &spec, start)?;
+    let before = begin(directory, &spec, data, start)?;
     if before.as_ref().is_some_and(|before| before.state == State::Finished) {
         return RunRecord::read(place);
     }
-    let train = noisy(&spec, loaded)?;
+    let train = noisy(&spec, loaded, &|progress| hear(Event::MakingNoise(progress)))?;
     let folds = directory.file(FOLDS);
     let rate = match &before {
         Some(before) => before.rate.clone(),
@@ -93,7 +98,7 @@ pub fn run_in(
         Some(rate) => spec.method.clone().with_exact_rate(rate.value),
         None => spec.method.clone(),
     };
-    let mut manifest = manifest(&spec, loaded, &train, &learner, rate, before.as_ref())?;
+    let mut manifest = manifest(&spec, loaded, data, &train, &learner, rate, before.as_ref())?;
     let training = Training { spec: &spec, loaded, backbone, train: &train, method: &method, directory };
     let learnt = match &learner {
         Learner::Network(network) => training.network(network, &mut manifest, hear)?,
@@ -263,12 +268,13 @@ fn ready(manifest: &Manifest, done: usize) -> Event<'_> {
 /// Prepares the directory and returns the manifest of the run to continue, if there is one.
 ///
 /// # Errors
-/// The directory holds a run with other settings, or any run when [`Start::New`] was asked for.
-fn begin(directory: &RunDirectory, spec: &Spec, start: Start) -> Outcome<Option<Manifest>> {
+/// The directory holds a run with other settings or data, or any run when [`Start::New`] was asked for.
+fn begin(directory: &RunDirectory, spec: &Spec, data: &str, start: Start) -> Outcome<Option<Manifest>> {
     match start {
         Start::New if directory.is_taken() => Err(occupied(directory.path())),
         Start::Resume if directory.is_taken() || directory.file("spec.toml").exists() => {
             same_spec(directory.path(), spec)?;
+            same_data(directory.path(), data)?;
             directory.manifest()
         }
         _ => {
@@ -280,12 +286,12 @@ fn begin(directory: &RunDirectory, spec: &Spec, start: Start) -> Outcome<Option<
 }
 
 /// The training rows, with the spec's noise in their labels.
-fn noisy(spec: &Spec, loaded: &Loaded) -> Outcome<Dataset> {
+fn noisy(spec: &Spec, loaded: &Loaded, hear: &dyn Fn(NoiseProgress)) -> Outcome<Dataset> {
     let rows = spec.load.thinned(&loaded.train)?;
     let kept = spec.load.first_rows(&rows)?;
     let noisy = match &spec.noise {
         noise if *noise == LabelNoise::NONE => rows,
-        _ => spec.noise().corrupt(&rows, spec.noise_seed(), &spec.options(), &spec.device)?,
+        _ => spec.noise().corrupt(&rows, spec.noise_seed(), &spec.options(), &spec.device, hear)?,
     };
     Ok(match kept {
         Some(kept) => noisy.subset(&kept)?,
@@ -323,10 +329,32 @@ pub fn same_spec(place: &Path, spec: &Spec) -> Outcome<()> {
         .way_out("choose another --out, or start again with --overwrite"))
 }
 
+/// Refuses to take over a run that was trained on data with another [`hash`]: a mean over seeds would be one over data sets. A directory
+/// without a run is fine.
+///
+/// # Errors
+/// The run there is one of other data, or its manifest cannot be read.
+pub fn same_data(place: &Path, data: &str) -> Outcome<()> {
+    let path = place.join("manifest.json");
+    if !path.exists() {
+        return Ok(());
+    }
+    let DataRecord { hash, source, .. } = Manifest::read(&path)?.data;
+    if hash == data {
+        return Ok(());
+    }
+    let place = place.display();
+    Err(Failure::new(format!(
+        "{place}: the run there was trained on other data: {source} had the hash {hash}, it is now {data}"
+    ))
+    .way_out("put that data back, choose another --out, or start again with --overwrite"))
+}
+
 #[allow(clippy::too_many_arguments)] // it is called once, with everything that a manifest records
 fn manifest(
     spec: &Spec,
     loaded: &Loaded,
+    data: &str,
     train: &Dataset,
     network: &Learner,
     rate: Option<RateRecord>,
@@ -349,7 +377,7 @@ fn manifest(
         rate,
         data: DataRecord {
             source: spec.data.clone(),
-            hash: hash(&loaded.train, loaded.test.as_ref()),
+            hash: data.to_owned(),
             train_rows: train.len(),
             test_rows: loaded.test.as_ref().map_or(0, Dataset::len),
             classes: train.class_names().to_vec(),
@@ -358,6 +386,7 @@ fn manifest(
                 Shape::Flat(size) => vec![size],
             },
             notes: loaded.found.column_notes.clone(),
+            missing_files: loaded.found.missing_files.clone(),
         },
         machine: Machine {
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
