@@ -156,7 +156,7 @@ fn a_data_file_that_was_replaced_is_not_averaged_with_the_old_one() {
     let place = tempfile::tempdir().unwrap();
     let write = |shift: usize| {
         let rows: String =
-            (0..100).map(|row| format!("{},{}\n", (row % 2) * 10 + row % 3 + shift, ["x", "y"][row % 2])).collect();
+            (0..100).map(|row| format!("{},{}\n", (row % 2) * 10 + row % (3 + shift), ["x", "y"][row % 2])).collect();
         std::fs::write(place.path().join("d.csv"), format!("a,label\n{rows}")).unwrap();
     };
     let line = "compare --data d.csv --noise symmetric:0.2 --methods standard --network mlp:4 --epochs 1 --out o";

@@ -210,15 +210,15 @@ fn missing_data_names_the_files_and_the_place() {
     assert!(!place.path().join("here").exists());
 }
 
-/// A table of two classes that two numbers tell apart, with other numbers for every `shift`.
-fn table(file: &Path, shift: f64) {
+/// A table of two classes that two numbers tell apart, bent in another way by every `power`.
+fn table(file: &Path, power: f64) {
     let mut text = "a,b,label\n".to_owned();
     for row in 0..120 {
         let side = f64::from(row % 2);
         let spread = f64::from(row) / 120.0;
         text.push_str(&format!(
             "{},{},{}\n",
-            side + 0.3 * spread + shift,
+            side + 0.3 * spread.powf(power),
             1.0 - side - 0.2 * spread,
             ["x", "y"][row as usize % 2]
         ));
@@ -230,10 +230,10 @@ fn table(file: &Path, shift: f64) {
 fn runs_of_data_that_was_replaced_are_never_averaged() {
     let place = tempfile::tempdir().unwrap();
     let data = place.path().join("d.csv");
-    table(&data, 0.0);
+    table(&data, 1.0);
     recipe(place.path(), &RECIPE.replace("data = \"digits\"", "data = \"d.csv\""));
     run(place.path(), &["--seeds", "1"]).success();
-    table(&data, 0.5);
+    table(&data, 2.0);
     let error = run(place.path(), &["--seeds", "2"]).fails(2);
     let there = "two-methods-laptop/runs/symmetric-0.5/NPCL/seed-1: the run there was trained on other data: d.csv had the hash";
     assert!(error.contains(there) && error.contains("remove that directory"), "{error}");
