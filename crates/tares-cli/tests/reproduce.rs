@@ -277,9 +277,10 @@ fn a_part_of_the_data_leaves_a_trace() {
     let (_, said) = run(place.path(), &[&line[..], &["--subset"]].concat()).ends(0);
     let part = "a part of the data, for these files are missing: cifar-100/train.bin, cifar-100/test.bin";
     assert!(said.contains(&format!("not as published: {part}")), "{said}");
-    let page = |file: &str| std::fs::read_to_string(place.path().join(file)).unwrap();
+    // A page writes / as HTML may.
+    let page = |file: &str| std::fs::read_to_string(place.path().join(file)).unwrap().replace("&#x2f;", "/");
     let whole = page("here/two-methods-paper/reproduction.html");
-    assert!(whole.contains(part) && whole.contains("trained on 320 rows"), "{whole}");
+    assert!(whole.contains(part) && whole.contains("trained on 300 rows"), "{whole}");
     assert!(page("here/two-methods-paper/report.html").contains("cifar-100/train.bin"));
     tares_in(place.path(), &["reproduce", "publish", "--out", "here", "--to", "site"]).success();
     assert!(page("site/RESULTS.md").contains(part), "{}", page("site/RESULTS.md"));

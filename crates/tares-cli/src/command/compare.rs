@@ -13,7 +13,7 @@ use crate::run::load::Load;
 use crate::run::noise_rate::NoiseRate;
 use crate::run::runs::{Sharing, place, run_all};
 use crate::run::spec_file::{self, VERSION};
-use crate::run::train::{Start, hash, same_data, same_spec};
+use crate::run::train::{OTHER_DATA, Start, hash, same_data, same_spec};
 use crate::ui::failure::Outcome;
 use crate::ui::live_table::LiveTable;
 use crate::ui::terminal::{Screen, json_path, plain};
@@ -103,7 +103,7 @@ impl Compare {
         let loaded = load(&experiment.data, &experiment.load.options(), screen)?;
         if start == Start::Resume {
             let data = hash(&loaded.train, loaded.test.as_ref());
-            runs.iter().try_for_each(|spec| same_data(&place(&self.out, spec), &data))?;
+            runs.iter().try_for_each(|spec| same_data(&place(&self.out, spec), &data, OTHER_DATA))?;
         }
         if self.sharing.dry_run {
             self.sharing.print_costs(&runs, &loaded, &self.out, screen)?;

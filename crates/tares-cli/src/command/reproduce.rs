@@ -175,8 +175,7 @@ impl Reproduce {
         // Every run keeps in mind that it had only a part.
         loaded.found.missing_files = lacking;
         let data = hash(&loaded.train, loaded.test.as_ref());
-        let same = |spec| same_data(&place(&here.path, spec), &data).map_err(|failure| failure.way_out(WAY_OUT));
-        runs.iter().try_for_each(same)?;
+        runs.iter().try_for_each(|spec| same_data(&place(&here.path, spec), &data, WAY_OUT))?;
         // Check the settings against the data before writing anything.
         experiment.load.first_rows(&experiment.load.thinned(&loaded.train)?)?;
         if self.sharing.dry_run {

@@ -14,7 +14,7 @@ use tares_core::{Curriculum, Dataset, Label, Noise, Threshold};
 /// Epochs of the runs.
 const EPOCHS: usize = 30;
 /// How often the two methods are timed in turns, and for how many epochs each time: half a second and more.
-const TURNS: usize = 7;
+const TURNS: usize = 11;
 const TIMED_EPOCHS: usize = 30;
 /// The fraction of wrong labels.
 const RATE: f64 = 0.5;

@@ -274,7 +274,7 @@ fn begin(directory: &RunDirectory, spec: &Spec, data: &str, start: Start) -> Out
         Start::New if directory.is_taken() => Err(occupied(directory.path())),
         Start::Resume if directory.is_taken() || directory.file("spec.toml").exists() => {
             same_spec(directory.path(), spec)?;
-            same_data(directory.path(), data)?;
+            same_data(directory.path(), data, OTHER_DATA)?;
             directory.manifest()
         }
         _ => {
@@ -329,12 +329,15 @@ pub fn same_spec(place: &Path, spec: &Spec) -> Outcome<()> {
         .way_out("choose another --out, or start again with --overwrite"))
 }
 
+/// What to do about a run of other data.
+pub const OTHER_DATA: &str = "put that data back, choose another --out, or start again with --overwrite";
+
 /// Refuses to take over a run that was trained on data with another [`hash`]: a mean over seeds would be one over data sets. A directory
 /// without a run is fine.
 ///
 /// # Errors
 /// The run there is one of other data, or its manifest cannot be read.
-pub fn same_data(place: &Path, data: &str) -> Outcome<()> {
+pub fn same_data(place: &Path, data: &str, way_out: &str) -> Outcome<()> {
     let path = place.join("manifest.json");
     if !path.exists() {
         return Ok(());
@@ -347,7 +350,7 @@ pub fn same_data(place: &Path, data: &str) -> Outcome<()> {
     Err(Failure::new(format!(
         "{place}: the run there was trained on other data: {source} had the hash {hash}, it is now {data}"
     ))
-    .way_out("put that data back, choose another --out, or start again with --overwrite"))
+    .way_out(way_out))
 }
 
 #[allow(clippy::too_many_arguments)] // it is called once, with everything that a manifest records
