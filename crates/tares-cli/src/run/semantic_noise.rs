@@ -4,7 +4,7 @@
 //! The labels depend on the data, the generator, the seed and the device alone. They are made once and kept in the user's cache
 //! directory, so that all runs of a comparison, and the next comparison, share them.
 
-use super::train::hash;
+use super::directory::same_run::hash;
 use crate::files::{create_directory, write_whole};
 use crate::json::to_json;
 use crate::ui::failure::{Failure, Outcome};

@@ -1,11 +1,12 @@
 //! Turns a [`Spec`] into a run directory: puts in noise, finds the noise rate, trains with checkpoints, writes results.
 
+use super::directory::same_run::{OTHER_DATA, same_data, same_spec};
 use super::directory::{CHECKPOINT_EVERY, RunDirectory, read_checkpoint};
 use super::label_noise::LabelNoise;
 use super::model::Model;
 use super::semantic_noise::NoiseProgress;
 use super::spec::Spec;
-use super::{noise_rate, noisy_test, samples, spec_file};
+use super::{noise_rate, noisy_test, samples};
 use crate::audit::files::sentences;
 use crate::backbone::described::BackboneRecord;
 use crate::json::to_json;
@@ -23,7 +24,7 @@ use std::time::Instant;
 use tares::network::parameters;
 use tares::{Checkpoint, Control, Epoch, Fit, Method, Network, evaluate};
 use tares_core::metric::mean_of_last;
-use tares_core::{Dataset, Fingerprint, Row, Shape};
+use tares_core::{Dataset, Shape};
 use tares_data::Loaded;
 
 /// What to do with a directory that already holds a run.
@@ -61,8 +62,8 @@ pub enum Event<'a> {
     Epoch(&'a EpochRecord),
 }
 
-/// Trains a spec in a directory that this process has locked, or continues the run that is there. `data` is the [`hash`] of the loaded data,
-/// made once for all runs.
+/// Trains a spec in a directory that this process has locked, or continues the run that is there. `data` is the
+/// [`hash`](super::directory::same_run::hash) of the loaded data, made once for all runs.
 ///
 /// # Errors
 /// The directory holds another run; a value does not fit the data; a file cannot be written; Ctrl-C.
@@ -306,53 +307,6 @@ fn occupied(place: &Path) -> Failure {
     ))
 }
 
-/// Refuses to continue a run with settings other than its own; a directory without a run is fine.
-///
-/// # Errors
-/// The spec there has other settings, or cannot be read.
-pub fn same_spec(place: &Path, spec: &Spec) -> Outcome<()> {
-    let path = place.join("spec.toml");
-    if !path.exists() && !place.join("manifest.json").exists() {
-        return Ok(());
-    }
-    let before: Spec = spec_file::read(&path)?;
-    // The same relative path may be typed in another directory, and a network that is not named is the run's own.
-    let network = spec.network.clone().or_else(|| before.network.clone());
-    let now = Spec { directory: before.directory.clone(), network, ..spec.clone() };
-    if before == now {
-        return Ok(());
-    }
-    let (before, now) = (before.to_toml()?, now.to_toml()?);
-    let change = before.lines().zip(now.lines()).find(|(before, now)| before != now);
-    let (before, now) = change.unwrap_or(("other settings", "these settings"));
-    Err(Failure::new(format!("{}: the run there has other settings: `{before}` there, `{now}` here", path.display()))
-        .way_out("choose another --out, or start again with --overwrite"))
-}
-
-/// What to do about a run of other data.
-pub const OTHER_DATA: &str = "put that data back, choose another --out, or start again with --overwrite";
-
-/// Refuses to take over a run that was trained on data with another [`hash`]: a mean over seeds would be one over data sets. A directory
-/// without a run is fine.
-///
-/// # Errors
-/// The run there is one of other data, or its manifest cannot be read.
-pub fn same_data(place: &Path, data: &str, way_out: &str) -> Outcome<()> {
-    let path = place.join("manifest.json");
-    if !path.exists() {
-        return Ok(());
-    }
-    let DataRecord { hash, source, .. } = Manifest::read(&path)?.data;
-    if hash == data {
-        return Ok(());
-    }
-    let place = place.display();
-    Err(Failure::new(format!(
-        "{place}: the run there was trained on other data: {source} had the hash {hash}, it is now {data}"
-    ))
-    .way_out(way_out))
-}
-
 #[allow(clippy::too_many_arguments)] // it is called once, with everything that a manifest records
 fn manifest(
     spec: &Spec,
@@ -429,24 +383,4 @@ pub fn confusion(data: &Dataset, predictions: &[u32]) -> Vec<Vec<u64>> {
         counts[given as usize][predicted as usize] += 1;
     }
     counts
-}
-
-/// A fingerprint of all numbers and labels, by which people see that two runs used the same data.
-pub fn hash(train: &Dataset, test: Option<&Dataset>) -> String {
-    let mut print = Fingerprint::default();
-    let mut mix = |word: u64| print = print.with(word);
-    for data in [Some(train), test].into_iter().flatten() {
-        for index in 0..data.len() {
-            match data.row(index) {
-                Row::Bytes(bytes) => bytes.chunks(8).for_each(|chunk| {
-                    mix(chunk.iter().fold(chunk.len() as u64, |word, &byte| (word << 8) | u64::from(byte)));
-                }),
-                Row::Floats(values) => values.iter().for_each(|value| mix(u64::from(value.to_bits()))),
-            }
-            mix(u64::from(data.given()[index]));
-            data.beliefs(index).into_iter().flatten().for_each(|part| mix(u64::from(part.to_bits())));
-            data.texts().iter().for_each(|column| mix(Fingerprint::of_bytes(column.texts[index].as_bytes()).value()));
-        }
-    }
-    format!("{:016x}", print.value())
 }
