@@ -150,3 +150,44 @@ fn mistakes_are_found_before_anything_runs() {
     assert!(text.contains("cannot be used with"), "{text}");
     assert!(!place.path().join("x").exists());
 }
+
+#[test]
+fn a_data_file_that_was_replaced_is_not_averaged_with_the_old_one() {
+    let place = tempfile::tempdir().unwrap();
+    let write = |shift: usize| {
+        let rows: String =
+            (0..100).map(|row| format!("{},{}\n", (row % 2) * 10 + row % (3 + shift), ["x", "y"][row % 2])).collect();
+        std::fs::write(place.path().join("d.csv"), format!("a,label\n{rows}")).unwrap();
+    };
+    let line = "compare --data d.csv --noise symmetric:0.2 --methods standard --network mlp:4 --epochs 1 --out o";
+    let line = |more: &[&'static str]| [&line.split(' ').collect::<Vec<_>>(), more].concat();
+    write(0);
+    tares_in(place.path(), &line(&["--seeds", "1"])).success();
+    let summary = std::fs::read_to_string(place.path().join("o/summary.csv")).unwrap();
+    write(1);
+    let error = tares_in(place.path(), &line(&["--seeds", "2"])).fails(2);
+    assert!(error.contains("standard/seed-1: the run there was trained on other data: d.csv had the hash"), "{error}");
+    assert!(error.contains("choose another --out"), "{error}");
+    assert_eq!(std::fs::read_to_string(place.path().join("o/summary.csv")).unwrap(), summary, "nothing was written");
+    tares_in(place.path(), &line(&["--seeds", "2", "--overwrite"])).success();
+}
+
+#[test]
+fn steps_after_the_last_epoch_are_warned_of() {
+    let place = tempfile::tempdir().unwrap();
+    let line = |schedule: &'static str| {
+        let line = "compare --data digits --methods standard --network mlp:4 --epochs 2 --overwrite --out o --schedule";
+        [&line.split(' ').collect::<Vec<_>>()[..], &[schedule]].concat()
+    };
+    let (_, said) = tares_in(place.path(), &line("step:1-40")).ends(0);
+    assert!(
+        said.contains(
+            "warning: schedule step:1-40:0.1: this run of 2 epochs (counted from 0) ends before the steps at 40"
+        ),
+        "{said}"
+    );
+    let (_, said) = tares_in(place.path(), &line("step:1")).ends(0);
+    assert!(!said.contains("warning"), "{said}");
+    let error = tares_in(place.path(), &line("step:")).fails(2);
+    assert!(error.contains("written as in step:40-80"), "{error}");
+}

@@ -11,6 +11,7 @@ use tares_cli::audit::run_history::RunHistory;
 use tares_cli::record::{RunRecord, in_order};
 use tares_cli::report;
 use tares_cli::run::directory::RunDirectory;
+use tares_cli::run::directory::same_run::hash;
 use tares_cli::run::model::Model;
 use tares_cli::run::spec::Spec;
 use tares_cli::run::spec_file;
@@ -64,6 +65,11 @@ impl Tiny {
     }
 }
 
+/// The hash of the data, as a run records it.
+fn data(loaded: &Loaded) -> String {
+    hash(&loaded.train, loaded.test.as_ref())
+}
+
 /// Sixty rows of two numbers and a colour, in three classes.
 fn tiny(method: &str, noise: &str) -> Tiny {
     let folder = tempfile::tempdir().unwrap();
@@ -78,9 +84,9 @@ fn tiny(method: &str, noise: &str) -> Tiny {
     let spec: Spec = spec_file::parse(&text).unwrap();
     let loaded = tares_data::load(&spec.source(), &spec.options(), &mut |_| {}).unwrap();
     let directory = RunDirectory::lock(&folder.path().join("run")).unwrap();
-    run_in(&directory, &spec, &loaded, None, Start::New, &|_| {}).unwrap();
+    run_in(&directory, &spec, &loaded, &data(&loaded), None, Start::New, &|_| {}).unwrap();
     drop(directory);
-    let train = spec.noise.corrupt(&loaded.train, spec.plan.seed, &LoadOptions::default(), "cpu").unwrap();
+    let train = spec.noise.corrupt(&loaded.train, spec.plan.seed, &LoadOptions::default(), "cpu", &|_| {}).unwrap();
     let told = method.parse::<Method>().unwrap().with_rate(0.25);
     let mut checkpoint = Vec::new();
     Fit::new(&train, &told, &spec.plan)
@@ -123,7 +129,7 @@ fn go_on(tiny: &Tiny) {
     // A changed number of epochs is an honest wish, only too long for a test.
     if spec.check().is_ok() && spec.plan.epochs <= 4 {
         let directory = RunDirectory::lock(&tiny.run()).unwrap();
-        let _ = run_in(&directory, &spec, &tiny.loaded, None, Start::Resume, &|_| {});
+        let _ = run_in(&directory, &spec, &tiny.loaded, &data(&tiny.loaded), None, Start::Resume, &|_| {});
     }
 }
 
@@ -262,7 +268,7 @@ fn a_checkpoint_whose_checksum_was_repaired_is_whole_again() {
     let checkpoint = tares::Checkpoint::from_bytes(&repaired(changed)).unwrap();
     let told = "npcl".parse::<Method>().unwrap().with_rate(0.25);
     let train = "symmetric:0.2".parse::<tares_cli::run::label_noise::LabelNoise>().unwrap();
-    let train = train.corrupt(&tiny.loaded.train, 1, &LoadOptions::default(), "cpu").unwrap();
+    let train = train.corrupt(&tiny.loaded.train, 1, &LoadOptions::default(), "cpu", &|_| {}).unwrap();
     let error = Fit::new(&train, &told, &plan).resume(checkpoint).train_network(&"mlp:4".parse().unwrap()).unwrap_err();
     assert!(error.to_string().contains("moment 0"), "{error}");
 }

@@ -210,6 +210,137 @@ fn missing_data_names_the_files_and_the_place() {
     assert!(!place.path().join("here").exists());
 }
 
+/// A table of two classes that two numbers tell apart, bent in another way by every `power`.
+fn table(file: &Path, power: f64) {
+    let mut text = "a,b,label\n".to_owned();
+    for row in 0..120 {
+        let side = f64::from(row % 2);
+        let spread = f64::from(row) / 120.0;
+        text.push_str(&format!(
+            "{},{},{}\n",
+            side + 0.3 * spread.powf(power),
+            1.0 - side - 0.2 * spread,
+            ["x", "y"][row as usize % 2]
+        ));
+    }
+    std::fs::write(file, text).unwrap();
+}
+
+#[test]
+fn runs_of_data_that_was_replaced_are_never_averaged() {
+    let place = tempfile::tempdir().unwrap();
+    let data = place.path().join("d.csv");
+    table(&data, 1.0);
+    recipe(place.path(), &RECIPE.replace("data = \"digits\"", "data = \"d.csv\""));
+    run(place.path(), &["--seeds", "1"]).success();
+    table(&data, 2.0);
+    let error = run(place.path(), &["--seeds", "2"]).fails(2);
+    let there = "two-methods-laptop/runs/symmetric-0.5/NPCL/seed-1: the run there was trained on other data: d.csv had the hash";
+    assert!(error.contains(there) && error.contains("remove that directory"), "{error}");
+    // Runs of both that were brought together by hand.
+    tares_in(place.path(), &["reproduce", "two-methods.toml", "--out", "there"]).success();
+    let runs = "two-methods-laptop/runs/symmetric-0.5/NPCL";
+    let (from, to) = (place.path().join("there").join(runs), place.path().join("here").join(runs));
+    std::fs::rename(from.join("seed-2"), to.join("seed-2")).unwrap();
+    let error = tares_in(place.path(), &["reproduce", "publish", "--out", "here", "--to", "site"]).fails(2);
+    assert!(
+        error.contains("its runs were trained on different data") && error.contains("seed-2 has the hash"),
+        "{error}"
+    );
+    assert!(!place.path().join("site").exists());
+    let report = tares_in(place.path(), &["report", "here/two-methods-laptop", "--out", "page"]).success();
+    assert_eq!(
+        report.lines().filter(|line| line.contains("NPCL, data ")).count(),
+        2,
+        "two rows, not one mean: {report}"
+    );
+}
+
+#[test]
+fn a_part_of_the_data_leaves_a_trace() {
+    let place = tempfile::tempdir().unwrap();
+    let records = |count: usize| -> Vec<u8> {
+        let record =
+            |row: usize| [vec![(row % 20) as u8, (row % 100) as u8], vec![(row * 7 % 256) as u8; 3072]].concat();
+        (0..count).flat_map(record).collect()
+    };
+    std::fs::create_dir_all(place.path().join("data/cifar-100")).unwrap();
+    std::fs::write(place.path().join("data/cifar-100/some.bin"), records(400)).unwrap();
+    let text = RECIPE.replace("data = \"digits\"", "data = \"cifar-100\"\nfiles = [\"train.bin\", \"test.bin\"]");
+    recipe(
+        place.path(),
+        &text.replace("seeds = [1, 2, 3, 4, 5]", "seeds = [1]\nplan.epochs = 1").replace("\"mlp\"", "\"mlp:8\""),
+    );
+    let line = ["--scale", "paper", "--data-dir", "data"];
+    let error = run(place.path(), &line).fails(2);
+    assert!(error.contains("--subset runs with the part"), "{error}");
+    let (_, said) = run(place.path(), &[&line[..], &["--subset"]].concat()).ends(0);
+    let part = "a part of the data, for these files are missing: cifar-100/train.bin, cifar-100/test.bin";
+    assert!(said.contains(&format!("not as published: {part}")), "{said}");
+    // A page writes / as HTML may.
+    let page = |file: &str| std::fs::read_to_string(place.path().join(file)).unwrap().replace("&#x2f;", "/");
+    let whole = page("here/two-methods-paper/reproduction.html");
+    assert!(whole.contains(part) && whole.contains("trained on 300 rows"), "{whole}");
+    assert!(page("here/two-methods-paper/report.html").contains("cifar-100/train.bin"));
+    tares_in(place.path(), &["reproduce", "publish", "--out", "here", "--to", "site"]).success();
+    assert!(page("site/RESULTS.md").contains(part), "{}", page("site/RESULTS.md"));
+    // Where nothing is missing, the option did nothing, and that is said.
+    recipe(place.path(), RECIPE);
+    let (_, said) =
+        tares_in(place.path(), &["reproduce", "two-methods.toml", "--out", "all", "--subset", "--seeds", "1"]).ends(0);
+    assert!(said.contains("no file is missing"), "{said}");
+}
+
+#[test]
+fn options_without_effect_are_refused_by_name() {
+    let place = tempfile::tempdir().unwrap();
+    recipe(place.path(), RECIPE);
+    let said = |line: &str| tares_in(place.path(), &line.split_whitespace().collect::<Vec<_>>()).fails(2);
+    for option in [
+        "--scale paper",
+        "--only NPCL",
+        "--seeds 5",
+        "--out here",
+        "--device cpu",
+        "--jobs 2",
+        "--data-dir .",
+        "--subset",
+    ] {
+        let name = option.split(' ').next().unwrap();
+        let error = said(&format!("reproduce claims {option}"));
+        assert!(error.contains(&format!("{name} has no effect in `tares reproduce claims`")), "{error}");
+    }
+    for (what, option) in
+        [("list", "--only foo"), ("list", "--seeds 0"), ("list", "--dry-run"), ("publish", "--only NPCL")]
+    {
+        let error = said(&format!("reproduce {what} --out here {option}"));
+        assert!(error.contains(&format!("has no effect in `tares reproduce {what}`")), "{error}");
+    }
+    let error = said("reproduce two-methods.toml --to site");
+    assert!(error.contains("--to has no effect") && error.contains("with publish"), "{error}");
+    assert!(!place.path().join("here").exists() && !place.path().join("runs").exists());
+}
+
+#[test]
+fn a_data_folder_that_does_not_exist_is_named() {
+    for name in ["mnist", "list"] {
+        let error = tares(&["reproduce", name, "--data-dir", "/nonexistent"]).fails(2);
+        assert!(error.contains("/nonexistent: cannot open the data folder"), "{error}");
+    }
+}
+
+#[test]
+fn a_damaged_run_is_named_with_the_way_out() {
+    let place = tempfile::tempdir().unwrap();
+    recipe(place.path(), RECIPE);
+    run(place.path(), &["--only", "Standard", "--seeds", "1"]).success();
+    let manifest = "here/two-methods-laptop/runs/symmetric-0.5/Standard/seed-1/manifest.json";
+    std::fs::write(place.path().join(manifest), "{").unwrap();
+    let error = run(place.path(), &["--only", "Standard", "--seeds", "1"]).fails(2);
+    let way_out = format!("remove {} and repeat the run", manifest.trim_end_matches("/manifest.json"));
+    assert!(error.contains(&format!("{manifest}: the file is damaged")) && error.contains(&way_out), "{error}");
+}
+
 #[test]
 fn the_list_has_a_row_and_a_state_for_every_recipe() {
     let out = tares(&["reproduce", "list"]).success();

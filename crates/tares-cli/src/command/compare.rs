@@ -1,18 +1,20 @@
 //! `tares compare`: every combination of noise, method and seed, summed up in a table as papers print them.
 
 use super::Exit;
-use super::plan::Training;
+use super::plan::{Training, say_unreached_steps};
 use super::source::load;
 use crate::files::{create_directory, remove, write_whole};
+use crate::record::in_order;
 use crate::report::{self, summary};
 use crate::run::contender::Contender;
+use crate::run::directory::same_run::{OTHER_DATA, hash, same_data, same_spec};
 use crate::run::experiment::Experiment;
 use crate::run::label_noise::LabelNoise;
 use crate::run::load::Load;
 use crate::run::noise_rate::NoiseRate;
 use crate::run::runs::{Sharing, place, run_all};
 use crate::run::spec_file::{self, VERSION};
-use crate::run::train::{Start, same_spec};
+use crate::run::train::Start;
 use crate::ui::failure::Outcome;
 use crate::ui::live_table::LiveTable;
 use crate::ui::terminal::{Screen, json_path, plain};
@@ -90,6 +92,8 @@ impl Compare {
             return Err(tares_core::Error::value("jobs", "at least 1", 0).into());
         }
         let all = experiment.runs()?;
+        let plans = in_order(all.iter().map(|spec| Plan { seed: 1, ..spec.plan.clone() }));
+        plans.iter().for_each(|plan| say_unreached_steps(plan, screen));
         let runs = self.sharing.part(&all);
         let start = if self.overwrite { Start::Overwrite } else { Start::Resume };
         self.sharing.refuse_overwrite(self.overwrite)?;
@@ -98,6 +102,10 @@ impl Compare {
             runs.iter().try_for_each(|spec| same_spec(&place(&self.out, spec), spec))?;
         }
         let loaded = load(&experiment.data, &experiment.load.options(), screen)?;
+        if start == Start::Resume {
+            let data = hash(&loaded.train, loaded.test.as_ref());
+            runs.iter().try_for_each(|spec| same_data(&place(&self.out, spec), &data, OTHER_DATA))?;
+        }
         if self.sharing.dry_run {
             self.sharing.print_costs(&runs, &loaded, &self.out, screen)?;
             return Ok(Exit::Fine);
@@ -120,11 +128,11 @@ impl Compare {
             screen.line(summary::precision_table(&rows).text(screen))?;
         }
         crate::record::burn_in::never_selected(&records).iter().for_each(|sentence| screen.warning(plain(sentence)));
-        for sentence in report::quantity::starvation(&records) {
+        for sentence in [report::quantity::heads(&records), report::quantity::starvation(&records)].concat() {
             screen.note(plain(&sentence));
         }
         let doubts = records.iter().filter_map(|run| run.manifest.rate.as_ref()?.warning.clone());
-        crate::record::in_order(doubts).iter().for_each(|doubt| screen.warning(plain(doubt)));
+        in_order(doubts).iter().for_each(|doubt| screen.warning(plain(doubt)));
         if let Some(note) = report::page::noisy_test_note(&records) {
             screen.line(plain(&note))?;
         }

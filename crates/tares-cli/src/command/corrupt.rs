@@ -6,6 +6,7 @@ use crate::files::create_directory;
 use crate::record::NoiseRecord;
 use crate::run::label_noise::LabelNoise;
 use crate::run::load::Load;
+use crate::run::semantic_noise::NoiseProgress;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::terminal::{Screen, json_path, plain};
 use clap::Args;
@@ -66,7 +67,12 @@ impl Corrupt {
                 format!("{}: the file of true labels, which is written beside it, has the same name", file.display());
             return Err(Failure::new(problem).way_out(format!("give the data another name than {TRUTH}")));
         }
-        let noisy = self.noise.corrupt(&loaded.train, self.seed, &options, "cpu")?;
+        let hear = |progress: NoiseProgress| {
+            if progress.is_worth_a_line() {
+                screen.note(progress.to_string());
+            }
+        };
+        let noisy = self.noise.corrupt(&loaded.train, self.seed, &options, "cpu", &hear)?;
         let record = self.noise.record(&noisy)?;
         create_directory(&self.out)?;
         let files = write(&loaded, &noisy, &self.out)?;

@@ -2,6 +2,7 @@
 
 use crate::learner::Learner;
 use crate::ui::failure::Outcome;
+use crate::ui::terminal::Screen;
 use clap::Args;
 use tares::{Augment, Normalise, Optimiser, Plan, Schedule};
 use tares_core::Error;
@@ -141,5 +142,18 @@ impl Training {
         }
         plan.quirks |= self.quirks;
         Ok(plan.check()?)
+    }
+}
+
+/// Warns of steps of the learning rate that come after the last epoch: they never happen.
+pub fn say_unreached_steps(plan: &Plan, screen: &Screen) {
+    let beyond: Vec<String> = plan.schedule.beyond(plan.epochs).iter().map(ToString::to_string).collect();
+    if !beyond.is_empty() {
+        screen.warning(format!(
+            "schedule {}: this run of {} epochs (counted from 0) ends before the steps at {}",
+            plan.schedule,
+            plan.epochs,
+            beyond.join(", ")
+        ));
     }
 }

@@ -3,7 +3,7 @@
 use super::Exit;
 use super::source::load;
 use crate::reproduce::list::entries;
-use crate::reproduce::needed_files::{missing, missing_failure};
+use crate::reproduce::needed_files::{a_part_of_the_data, missing, missing_failure};
 use crate::reproduce::page::Reproduction;
 use crate::reproduce::place::{ROOT, ReproductionPlace, WAY_OUT};
 use crate::reproduce::publish::{PAGE, publish};
@@ -12,14 +12,15 @@ use crate::reproduce::scale::RecipeSize;
 use crate::reproduce::shared_runs::take_over;
 use crate::reproduce::verdict::Ruling;
 use crate::reproduce::{catalogue, theorems};
+use crate::run::directory::same_run::{hash, same_data, same_spec};
 use crate::run::experiment::Experiment;
 use crate::run::runs::{Sharing, place, run_all};
-use crate::run::train::{Start, same_spec};
+use crate::run::train::Start;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::live_table::LiveTable;
 use crate::ui::terminal::{FAINT, Screen, TITLE, json_path, plain};
 use clap::Args;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Run a table or figure of the paper again, beside the published numbers
 ///
@@ -38,24 +39,24 @@ use std::path::PathBuf;
 pub struct Reproduce {
     /// A recipe, a recipe's file (.toml), list, claims or publish
     name: String,
-    /// How large
-    #[arg(long, value_enum, default_value_t)]
-    scale: RecipeSize,
+    /// How large [default: laptop]
+    #[arg(long, value_enum)]
+    scale: Option<RecipeSize>,
     /// Only these rows, by their names in the table
     #[arg(long, value_name = "METHOD,...", value_delimiter = ',')]
     only: Vec<String>,
     /// Seeds 1 to N instead of the recipe's
     #[arg(long, value_name = "N")]
     seeds: Option<u64>,
-    /// Where reproductions are kept, one directory for each
-    #[arg(long, value_name = "DIR", default_value = ROOT)]
-    out: PathBuf,
-    /// Where to train
-    #[arg(long, default_value = "cpu")]
-    device: String,
-    /// Runs at the same time
-    #[arg(long, default_value_t = 1)]
-    jobs: usize,
+    /// Where reproductions are kept, one directory for each [default: runs/reproduce]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Where to train [default: cpu]
+    #[arg(long)]
+    device: Option<String>,
+    /// Runs at the same time [default: 1]
+    #[arg(long)]
+    jobs: Option<usize>,
     /// Where built-in data sets are looked for first
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
@@ -75,6 +76,7 @@ impl Reproduce {
     /// # Errors
     /// No such recipe, missing data, a changed recipe in an old directory, or what stops a comparison.
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
+        self.refuse_idle_options()?;
         match self.name.as_str() {
             "list" => self.list(screen),
             "claims" => claims(screen),
@@ -86,8 +88,41 @@ impl Reproduce {
         }
     }
 
+    /// Refuses options that have no effect on what was asked for, so that nobody believes they had one.
+    fn refuse_idle_options(&self) -> Outcome<()> {
+        let name = self.name.as_str();
+        let is_recipe = !["list", "claims", "publish"].contains(&name);
+        let recipes = "a recipe";
+        let everything = "a recipe, list and publish";
+        let options = [
+            ("--scale", self.scale.is_some(), is_recipe, recipes),
+            ("--only", !self.only.is_empty(), is_recipe, recipes),
+            ("--seeds", self.seeds.is_some(), is_recipe, recipes),
+            ("--out", self.out.is_some(), name != "claims", everything),
+            ("--device", self.device.is_some(), is_recipe, recipes),
+            ("--jobs", self.jobs.is_some(), is_recipe, recipes),
+            ("--data-dir", self.data_dir.is_some(), name != "claims", everything),
+            ("--subset", self.subset, is_recipe, recipes),
+            ("--shard", self.sharing.shard.is_some(), is_recipe, recipes),
+            ("--dry-run", self.sharing.dry_run, is_recipe, recipes),
+            ("--to", self.to.is_some(), name == "publish", "publish"),
+        ];
+        match options.iter().find(|(_, typed, used, _)| *typed && !used) {
+            Some((option, _, _, users)) => {
+                Err(Failure::new(format!("{option} has no effect in `tares reproduce {}`", plain(name)))
+                    .way_out(format!("leave it out; it has an effect with {users}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Where reproductions are kept.
+    fn out(&self) -> &Path {
+        self.out.as_deref().unwrap_or(Path::new(ROOT))
+    }
+
     fn list(&self, screen: &Screen) -> Outcome<Exit> {
-        let entries = entries(&self.out)?;
+        let entries = entries(self.out(), self.data_dir.as_deref())?;
         let widest = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
         for entry in &entries {
             let name = format!("{:<widest$}", entry.name);
@@ -104,7 +139,7 @@ impl Reproduce {
         let Some(to) = &self.to else {
             return Err(Failure::new("publish needs the directory to write to").way_out("add --to DIR, as in --to ."));
         };
-        let names = publish(&self.out, to)?;
+        let names = publish(self.out(), to, self.data_dir.as_deref())?;
         let page = to.join(PAGE);
         screen.line(plain(&page.display().to_string()))?;
         screen.result(|| serde_json::json!({ "page": json_path(&page), "published": names }))?;
@@ -112,45 +147,55 @@ impl Reproduce {
     }
 
     fn reproduce(&self, name: &str, recipe: &Recipe, screen: &Screen) -> Outcome<Exit> {
-        let experiment = self.asked(recipe)?;
+        let (out, size, jobs) = (self.out(), self.scale.unwrap_or_default(), self.jobs.unwrap_or(1));
+        let experiment = self.asked(recipe, size)?;
         experiment.check()?;
-        if self.jobs == 0 {
+        if jobs == 0 {
             return Err(tares_core::Error::value("jobs", "at least 1", 0).into());
         }
-        let lacking = missing(recipe, self.scale, self.data_dir.as_deref());
+        let lacking = missing(recipe, size, self.data_dir.as_deref())?;
         if !lacking.is_empty() && !self.subset {
             return Err(missing_failure(recipe, &lacking, self.data_dir.as_deref()));
         }
-        let here = ReproductionPlace::new(&self.out, name, self.scale);
+        let here = ReproductionPlace::new(out, name, size);
         let all = experiment.runs()?;
         let runs = self.sharing.part(&all);
-        here.check(recipe, self.scale)?;
+        here.check(recipe, size)?;
         let same = |spec| same_spec(&place(&here.path, spec), spec).map_err(|failure| failure.way_out(WAY_OUT));
         runs.iter().try_for_each(same)?;
-        let scale = recipe.scale(self.scale);
+        let scale = recipe.scale(size);
         screen.note(format!("{}: {}", recipe.title, scale.time));
         scale.deviations.iter().for_each(|deviation| screen.note(format!("  not as published: {deviation}")));
-        let loaded = load(&experiment.data, &experiment.load.options(), screen)?;
+        let lacking: Vec<String> = lacking.iter().map(ToString::to_string).collect();
+        match lacking.is_empty() {
+            false => screen.note(format!("  not as published: {}", a_part_of_the_data(&lacking))),
+            true if self.subset => screen.note("  --subset: no file is missing, so all of the data is used"),
+            true => {}
+        }
+        let mut loaded = load(&experiment.data, &experiment.load.options(), screen)?;
+        // Every run keeps in mind that it had only a part.
+        loaded.found.missing_files = lacking;
+        let data = hash(&loaded.train, loaded.test.as_ref());
+        runs.iter().try_for_each(|spec| same_data(&place(&here.path, spec), &data, WAY_OUT))?;
         // Check the settings against the data before writing anything.
         experiment.load.first_rows(&experiment.load.thinned(&loaded.train)?)?;
         if self.sharing.dry_run {
             self.sharing.print_costs(&runs, &loaded, &here.path, screen)?;
             return Ok(Exit::Fine);
         }
-        here.claim(recipe, self.scale, &self.device)?;
-        let taken = take_over(&self.out, &here.path, &runs, &loaded)?;
+        here.claim(recipe, size, &experiment.device)?;
+        let taken = take_over(out, &here.path, &runs, &data)?;
         if taken > 0 {
-            screen
-                .note(format!("{taken} runs are those of other recipes in {}", plain(&self.out.display().to_string())));
+            screen.note(format!("{taken} runs are those of other recipes in {}", plain(&out.display().to_string())));
         }
         let table = LiveTable::new(&runs, screen);
-        let done = run_all(&runs, &loaded, &here.path, Start::Resume, self.jobs, screen, &table)?;
+        let done = run_all(&runs, &loaded, &here.path, Start::Resume, jobs, screen, &table)?;
         table.clear();
         if self.sharing.all_records(&all, done, &here.path, screen)?.is_none() {
             return Ok(Exit::Fine);
         }
-        let records = here.finished(recipe, self.scale)?;
-        let reproduction = Reproduction { name, recipe, size: self.scale, runs: &records };
+        let records = here.finished(recipe, size)?;
+        let reproduction = Reproduction { name, recipe, size, runs: &records };
         reproduction.write(&here.path)?;
         screen.line(reproduction.table().text())?;
         let verdicts = reproduction.verdicts();
@@ -165,7 +210,7 @@ impl Reproduce {
         Ok(Exit::Fine)
     }
 
-    fn asked(&self, recipe: &Recipe) -> Outcome<Experiment> {
+    fn asked(&self, recipe: &Recipe, size: RecipeSize) -> Outcome<Experiment> {
         if self.seeds == Some(0) {
             return Err(tares_core::Error::value("seeds", "at least 1", 0).into());
         }
@@ -180,8 +225,10 @@ impl Reproduce {
             };
             rows = self.only.iter().map(chosen).collect::<Outcome<_>>()?;
         }
-        let mut experiment = recipe.scale(self.scale).experiment(recipe, &rows, self.seeds)?;
-        experiment.device.clone_from(&self.device);
+        let mut experiment = recipe.scale(size).experiment(recipe, &rows, self.seeds)?;
+        if let Some(device) = &self.device {
+            experiment.device.clone_from(device);
+        }
         if self.data_dir.is_some() {
             experiment.load.data_dir.clone_from(&self.data_dir);
         }

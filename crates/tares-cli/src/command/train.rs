@@ -1,7 +1,7 @@
 //! `tares train`: from data to a model, a list of suspects and a report.
 
 use super::Exit;
-use super::plan::Training;
+use super::plan::{Training, say_unreached_steps};
 use crate::backbone::described::{load_described, say_backbone};
 use crate::backbone::options::FeatureSource;
 use crate::consensus::soft::with_consensus;
@@ -12,6 +12,7 @@ use crate::learner::{ColumnLearner, Learner};
 use crate::record::RunRecord;
 use crate::record::burn_in::never_selected;
 use crate::report::{self, summary::mean_of_last_words};
+use crate::run::directory::same_run::hash;
 use crate::run::directory::{RunDirectory, first_missing, model_file};
 use crate::run::label_noise::LabelNoise;
 use crate::run::load::Load;
@@ -139,6 +140,7 @@ impl Train {
         if matches!(spec.network, Some(Learner::Columns(_))) {
             loaded.found.column_notes.extend(text_note(&loaded.train).inspect(|note| screen.note(note)));
         }
+        say_unreached_steps(&spec.plan, screen);
         let out = self.out.unwrap_or_else(|| default_out(&spec));
         let found = &loaded.found;
         screen.note(format!(
@@ -151,10 +153,11 @@ impl Train {
         ));
         found.notes.iter().for_each(|note| screen.note(format!("  {}", plain(note))));
         let shown = Shown::new(&spec, screen);
+        let data = hash(&loaded.train, loaded.test.as_ref());
         // A refused run creates no directory.
         let record = spec.check().and_then(|()| {
             let directory = RunDirectory::lock(&out)?;
-            run_in(&directory, &spec, &loaded, backbone.as_ref(), start, &|event| shown.hear(event))
+            run_in(&directory, &spec, &loaded, &data, backbone.as_ref(), start, &|event| shown.hear(event))
         });
         shown.clear();
         let record = record.map_err(|failure| resumable(failure, &out))?;
@@ -275,6 +278,14 @@ impl<'a> Shown<'a> {
     fn hear(&self, event: Event<'_>) {
         let (spec, screen) = (self.spec, self.screen);
         match event {
+            Event::MakingNoise(progress) => {
+                self.judges.set_prefix(progress.to_string());
+                self.judges.set_length(progress.epochs as u64);
+                self.judges.set_position(progress.done as u64);
+                if !screen.live && progress.is_worth_a_line() {
+                    screen.note(progress.to_string());
+                }
+            }
             Event::Judging(what, progress) => {
                 show_judge(&self.judges, what, &progress, screen);
             }

@@ -5,7 +5,7 @@ use super::inputs::{columns, new_columns};
 use super::kept;
 use super::name::{JudgeName, check_names};
 use crate::files::{create_directory, file_name};
-use crate::run::train::hash;
+use crate::run::directory::same_run::hash;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::interrupt;
 use std::cell::OnceCell;

@@ -54,6 +54,7 @@ pub fn made_up(method: &str, noise: &str, rate: f64, seed: u64, level: f64) -> R
             classes: classes.clone(),
             shape: vec![1, 8, 8],
             notes: Vec::new(),
+            missing_files: Vec::new(),
         },
         machine: Machine { system: "linux x86_64".into(), cores: 2, device: "cpu".into() },
         started: "2026-01-02T03:04:05Z".into(),

@@ -105,6 +105,9 @@ pub struct DataRecord {
     /// One sentence for each column that was changed or left out when the data was read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Files of the data that were missing: the run had only a part of it (`tares reproduce --subset`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_files: Vec<String>,
 }
 
 /// The machine that trained a run.

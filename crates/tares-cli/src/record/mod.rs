@@ -78,7 +78,11 @@ impl RunRecord {
 }
 
 fn parse_json<T: for<'de> Deserialize<'de>>(path: &Path, text: &str) -> Outcome<T> {
-    serde_json::from_str(text).map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+    serde_json::from_str(text).map_err(|error| {
+        let directory = path.parent().unwrap_or(path).display();
+        Failure::new(format!("{}: the file is damaged: {error}", path.display()))
+            .way_out(format!("put the file back, or remove {directory} and repeat the run"))
+    })
 }
 
 /// The distinct values, in the order in which they first appear. Reports group runs by method and noise with it.

@@ -4,7 +4,7 @@
 use super::curves::Curves;
 use super::gallery;
 use super::heat_map::HeatMap;
-use super::quantity::{QUANTITIES, curves, judged_by, left_out, starvation, uncorrected};
+use super::quantity::{QUANTITIES, curves, heads, judged_by, left_out, starvation, uncorrected};
 use super::summary::{Summary, accuracy_table, precision_table};
 use super::table::{Cell, ReportTable};
 use crate::record::burn_in::never_selected;
@@ -31,7 +31,7 @@ pub fn page(title: &str, runs: &[RunRecord]) -> Outcome<String> {
             tables => tables(&rows),
             table_note => table_note(&rows),
             noisy_test => noisy_test_note(runs),
-            starved => [never_selected(runs), starvation(runs)].concat(),
+            starved => [never_selected(runs), heads(runs), starvation(runs)].concat(),
             curve_sections => curve_sections(runs)?,
             maps => maps(runs)?,
             per_class => per_class(runs),
@@ -272,6 +272,8 @@ fn facts(runs: &[RunRecord]) -> Vec<(String, String)> {
         |name: &str, of: &dyn Fn(&RunRecord) -> String| (name.to_owned(), in_order(runs.iter().map(of)).join(", "));
     let notes = in_order(runs.iter().flat_map(|run| run.manifest.data.notes.iter().cloned()));
     let columns = (!notes.is_empty()).then(|| ("columns".to_owned(), notes.join("; ")));
+    let missing = in_order(runs.iter().flat_map(|run| run.manifest.data.missing_files.iter().cloned()));
+    let missing = (!missing.is_empty()).then(|| ("files that were missing".to_owned(), missing.join("; ")));
     let left_out = in_order(runs.iter().filter_map(left_out));
     let left_out = (!left_out.is_empty()).then(|| ("rows left out".to_owned(), left_out.join("; ")));
     let uncorrected = in_order(runs.iter().filter_map(uncorrected));
@@ -302,7 +304,7 @@ fn facts(runs: &[RunRecord]) -> Vec<(String, String)> {
         all("tares", &|run| run.manifest.version.clone()),
         all("begun", &|run| run.manifest.started.clone()),
     ];
-    facts.into_iter().chain(columns).chain(left_out).chain(uncorrected).chain(cautions).collect()
+    facts.into_iter().chain(columns).chain(missing).chain(left_out).chain(uncorrected).chain(cautions).collect()
 }
 
 fn counted(n: usize, what: &str) -> String {

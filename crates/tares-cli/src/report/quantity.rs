@@ -81,6 +81,19 @@ pub fn starvation(runs: &[RunRecord]) -> Vec<String> {
     in_order(names).into_iter().filter_map(sentence).collect()
 }
 
+/// One sentence per method that predicts with a head on its network's features (RoG), in the order of the runs: its accuracy is not where its
+/// curve ends.
+pub fn heads(runs: &[RunRecord]) -> Vec<String> {
+    let under_a_head = runs.iter().filter(|run| network_under_a_head(run).is_some());
+    let sentence = |method: String| {
+        format!(
+            "{method}: the accuracy is that of its head, which is fitted after training and measured once; the curves are those of the \
+             network under it."
+        )
+    };
+    in_order(under_a_head.map(|run| run.manifest.method.clone())).into_iter().map(sentence).collect()
+}
+
 /// Who judged the suspects of these runs.
 pub fn judged_by(runs: &[RunRecord]) -> String {
     let (columns, networks): (Vec<&RunRecord>, Vec<&RunRecord>) =
@@ -223,6 +236,18 @@ mod tests {
             both.contains("(panel) are judged by models") && both.contains("the others are judged in-sample"),
             "{both}"
         );
+    }
+
+    #[test]
+    fn the_accuracy_of_a_head_is_told_from_the_curve_of_its_network() {
+        let mut runs: Vec<RunRecord> = (1..=2).map(|seed| made_up("rog", "pair", 0.2, seed, 0.9)).collect();
+        assert!(heads(&runs).is_empty());
+        for run in &mut runs {
+            run.manifest.result.as_mut().unwrap().network_accuracy_last10 = Some(0.8);
+        }
+        let said = heads(&runs);
+        assert_eq!(said.len(), 1, "one sentence for all seeds");
+        assert!(said[0].starts_with("rog: the accuracy is that of its head"), "{said:?}");
     }
 
     #[test]

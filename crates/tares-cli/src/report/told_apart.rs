@@ -5,8 +5,10 @@ use crate::record::{RunRecord, in_order};
 /// Renames methods so that runs of different settings have different names: `npcl` with two networks becomes `npcl, lenet` and
 /// `npcl, cnn9`. Runs of one seed without a recorded difference are named by their directories.
 pub fn told_apart(mut runs: Vec<RunRecord>) -> Vec<RunRecord> {
-    let settings: [fn(&RunRecord) -> String; 3] = [
+    let settings: [fn(&RunRecord) -> String; 4] = [
         |run| run.manifest.data.source.clone(),
+        // A file that was replaced has its old name.
+        |run| format!("data {}", run.manifest.data.hash),
         |run| run.manifest.network.clone(),
         |run| format!("{} epochs", run.manifest.epochs),
     ];
@@ -56,6 +58,13 @@ mod tests {
         runs[2].manifest.epochs = 99;
         runs[3].manifest.method = "standard".into();
         assert_eq!(names(runs), ["npcl, mlp, 12 epochs", "npcl, lenet", "npcl, mlp, 99 epochs", "standard"]);
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_between_two_seeds_is_two_data_sets() {
+        let mut runs: Vec<RunRecord> = (1..=2).map(|seed| made_up("npcl", "pair", 0.2, seed, 0.9)).collect();
+        runs[1].manifest.data.hash = "fedcba9876543210".into();
+        assert_eq!(names(runs), ["npcl, data 0123456789abcdef", "npcl, data fedcba9876543210"]);
     }
 
     #[test]

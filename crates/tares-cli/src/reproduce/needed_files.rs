@@ -3,7 +3,8 @@
 use super::recipe::Recipe;
 use super::scale::RecipeSize;
 use crate::record::in_order;
-use crate::ui::failure::Failure;
+use crate::ui::failure::{Failure, Outcome};
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tares_data::{Builtin, Source, data_roots, locate};
@@ -19,20 +20,34 @@ pub struct MissingFile {
     pub folder: Option<PathBuf>,
 }
 
+impl fmt::Display for MissingFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.set, self.name)
+    }
+}
+
 /// The files of a recipe that are missing. A name without a folder belongs to the recipe's own data set; `cifar-n/x.csv` to the data set
 /// `cifar-n`, or the folder of that name. Each may be plain or gzipped.
-pub fn missing(recipe: &Recipe, size: RecipeSize, data_dir: Option<&Path>) -> Vec<MissingFile> {
+///
+/// # Errors
+/// `data_dir` does not exist.
+pub fn missing(recipe: &Recipe, size: RecipeSize, data_dir: Option<&Path>) -> Outcome<Vec<MissingFile>> {
     let scale = recipe.scale(size);
     let mut missing = Vec::new();
     for file in scale.files(recipe) {
         let (set, name) = file.split_once('/').unwrap_or((scale.data(recipe), file));
-        let folders = folders(set, data_dir);
+        let folders = folders(set, data_dir)?;
         if !folders.iter().any(|folder| holds(folder, name)) {
             let folder = folders.into_iter().find(|folder| folder.is_dir());
             missing.push(MissingFile { set: set.to_owned(), name: name.to_owned(), folder });
         }
     }
-    missing
+    Ok(missing)
+}
+
+/// What is not as published where files are missing, named with their data sets.
+pub fn a_part_of_the_data(missing: &[String]) -> String {
+    format!("a part of the data, for these files are missing: {}", missing.join(", "))
 }
 
 /// The data sets that missing files belong to.
@@ -77,13 +92,13 @@ fn is_named(root: &Path, data_dir: Option<&Path>) -> bool {
 
 /// Where the files of a data set may be: for a built-in one, where the program finds it; of a path, the path itself; else the folders
 /// of that name.
-fn folders(set: &str, data_dir: Option<&Path>) -> Vec<PathBuf> {
+fn folders(set: &str, data_dir: Option<&Path>) -> Outcome<Vec<PathBuf>> {
     let Ok(source) = set.parse::<Source>();
-    match source {
-        Source::Builtin(builtin) => locate(builtin, data_dir).ok().flatten().into_iter().collect(),
+    Ok(match source {
+        Source::Builtin(builtin) => locate(builtin, data_dir)?.into_iter().collect(),
         Source::Path(path) if path.is_absolute() || path.exists() => vec![path],
         Source::Path(path) => data_roots(data_dir).into_iter().map(|root| root.join(&path)).collect(),
-    }
+    })
 }
 
 fn holds(folder: &Path, name: &str) -> bool {
@@ -123,7 +138,7 @@ mod tests {
         recipe.files = vec!["train.bin".into(), "test.bin".into(), "people/labels.csv".into()];
         fs::create_dir_all(place.path().join("own")).unwrap();
         fs::write(place.path().join("own/train.bin.gz"), "").unwrap();
-        let lacking = || missing(&recipe, RecipeSize::Laptop, Some(place.path()));
+        let lacking = || missing(&recipe, RecipeSize::Laptop, Some(place.path())).unwrap();
         assert_eq!(names(&lacking()), ["test.bin", "labels.csv"]);
         fs::create_dir_all(place.path().join("people")).unwrap();
         fs::write(place.path().join("people/labels.csv"), "").unwrap();
@@ -142,7 +157,7 @@ mod tests {
         };
         let mut recipe = super::super::recipe::tests::recipe();
         recipe.files = vec!["cifar-100/train.bin".into(), "tiny-imagenet/tiny-imagenet-200.zip".into()];
-        let lacking = || missing(&recipe, RecipeSize::Laptop, Some(place.path()));
+        let lacking = || missing(&recipe, RecipeSize::Laptop, Some(place.path())).unwrap();
         // The folder's name in the published archive.
         write("cifar-100-binary/train.bin");
         write("cifar-100-binary/test.bin");

@@ -1,15 +1,16 @@
 //! Everything a reproduction shows, from its finished runs: one page, the table in four forms, the verdicts, the figures.
 
+use super::needed_files::a_part_of_the_data;
 use super::recipe::Recipe;
-use super::scale::{RecipeSize, Scale};
+use super::scale::{Headings, RecipeSize, Scale};
 use super::side_by_side::SideBySide;
 use super::verdict::{ClaimVerdict, verdicts};
 use crate::files::cell::push_line;
 use crate::files::write_whole;
-use crate::record::RunRecord;
+use crate::record::{RunRecord, in_order};
 use crate::report::curves::Curves;
 use crate::report::page::{document, duration, render};
-use crate::report::quantity::{QUANTITIES, curves};
+use crate::report::quantity::{QUANTITIES, curves, heads};
 use crate::report::{self, escape};
 use crate::ui::failure::Outcome;
 use minijinja::context;
@@ -36,14 +37,26 @@ impl Reproduction<'_> {
 
     /// Our numbers beside the published ones.
     pub fn table(&self) -> SideBySide {
-        SideBySide::of(self.recipe, self.runs)
+        SideBySide::of(self.recipe, &self.headings(), self.runs)
     }
 
     /// The verdicts on the claims.
     pub fn verdicts(&self) -> Vec<ClaimVerdict> {
-        let columns = self.scale().columns(self.recipe).unwrap_or_default();
-        let names: Vec<String> = columns.into_iter().map(|(name, _)| name).collect();
-        verdicts(self.recipe, &names, self.runs)
+        verdicts(self.recipe, &self.headings(), self.runs)
+    }
+
+    /// Everything that is not as published: what the recipe says of this size, and data that was missing.
+    pub fn deviations(&self) -> Vec<String> {
+        let missing = in_order(self.runs.iter().flat_map(|run| run.manifest.data.missing_files.iter().cloned()));
+        let part = (!missing.is_empty()).then(|| {
+            let rows = in_order(self.runs.iter().map(|run| run.manifest.data.train_rows.to_string()));
+            format!("{}; trained on {} rows", a_part_of_the_data(&missing), rows.join(", "))
+        });
+        self.scale().deviations.iter().cloned().chain(part).collect()
+    }
+
+    fn headings(&self) -> Headings {
+        self.scale().headings(self.recipe).unwrap_or_default()
     }
 
     fn scale(&self) -> &Scale {
@@ -109,8 +122,9 @@ impl Reproduction<'_> {
                 about => &self.recipe.about,
                 verdicts => self.verdicts().iter().map(verdict_value).collect::<Vec<_>>(),
                 table => table_value(&self.table()),
+                heads => heads(self.runs),
                 sections => self.sections()?,
-                deviations => &self.scale().deviations,
+                deviations => self.deviations(),
                 facts => [
                     ("command", self.command()),
                     ("extent", self.extent()),

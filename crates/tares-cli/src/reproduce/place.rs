@@ -36,6 +36,8 @@ pub struct RunsDone {
     pub other: usize,
     /// All runs that the recipe asks for.
     pub all: usize,
+    /// Whether some of the finished runs had only a part of the data.
+    pub on_a_part: bool,
 }
 
 impl ReproductionPlace {
@@ -84,19 +86,21 @@ impl ReproductionPlace {
     /// The recipe is invalid.
     pub fn progress(&self, recipe: &Recipe, size: RecipeSize) -> Outcome<RunsDone> {
         let runs = whole(recipe, size, "cpu")?.runs()?;
-        let finished = |spec: &&Spec| state(&place(&self.path, spec)) == Some(State::Finished);
-        let (own, other): (Vec<&Spec>, _) =
-            runs.iter().filter(finished).partition(|spec| has_settings(&place(&self.path, spec), spec));
-        Ok(RunsDone { finished: own.len(), other: other.len(), all: runs.len() })
+        let done = |spec| Some((spec, finished(&place(&self.path, spec))?));
+        let (own, other): (Vec<(&Spec, Manifest)>, _) =
+            runs.iter().filter_map(done).partition(|(spec, _)| has_settings(&place(&self.path, spec), spec));
+        let on_a_part = own.iter().any(|(_, manifest)| !manifest.data.missing_files.is_empty());
+        Ok(RunsDone { finished: own.len(), other: other.len(), all: runs.len(), on_a_part })
     }
 
     /// The finished runs with the recipe's settings, in its order: rows that are there, every seed that is there.
     ///
     /// # Errors
-    /// A run that is damaged.
+    /// A run that is damaged, or runs of different data.
     pub fn finished(&self, recipe: &Recipe, size: RecipeSize) -> Outcome<Vec<RunRecord>> {
         let experiment = whole(recipe, size, "cpu")?;
-        let columns = recipe.scale(size).columns(recipe)?;
+        let scale = recipe.scale(size);
+        let (columns, headings) = (scale.columns(recipe)?, scale.headings(recipe)?);
         let mut records = Vec::new();
         // More seeds than the recipe asks for may have been run.
         for run in (Experiment { seeds: vec![1], ..experiment }).runs()? {
@@ -108,18 +112,34 @@ impl ReproductionPlace {
             for seed in seeds {
                 let path = row.join(format!("seed-{seed}"));
                 let spec = Spec { plan: Plan { seed, ..run.plan.clone() }, ..run.clone() };
-                if state(&path) == Some(State::Finished) && has_settings(&path, &spec) {
+                if finished(&path).is_some() && has_settings(&path, &spec) {
                     let mut record = RunRecord::read(&path)?;
-                    // Use the recipe's name of the column, even if this size replaces its noise.
-                    let column = columns.iter().find(|(_, noise)| *noise == run.noise).map(|(name, _)| name);
-                    if let (Some(noise), Some(column)) = (&mut record.manifest.noise, column) {
-                        noise.name.clone_from(column);
+                    // The column's heading says if this size replaces its noise.
+                    let column = columns.iter().find(|(_, noise)| *noise == run.noise);
+                    if let (Some(noise), Some((column, _))) = (&mut record.manifest.noise, column) {
+                        noise.name = headings.of(column).to_owned();
                     }
                     records.push(record);
                 }
             }
         }
+        self.same_data(&records)?;
         Ok(records)
+    }
+
+    /// Refuses runs that were trained on different data: their mean would be one over data sets.
+    fn same_data(&self, records: &[RunRecord]) -> Outcome<()> {
+        let Some(first) = records.first() else { return Ok(()) };
+        let hash = |run: &RunRecord| run.manifest.data.hash.clone();
+        let Some(other) = records.iter().find(|run| hash(run) != hash(first)) else { return Ok(()) };
+        let named = |run: &RunRecord| format!("{} has the hash {}", run.name, hash(run));
+        let text = format!(
+            "{}: its runs were trained on different data: that of {}, that of {}",
+            self.path.display(),
+            named(first),
+            named(other)
+        );
+        Err(Failure::new(text).way_out("remove the runs of one of them, and run the recipe again"))
     }
 }
 
@@ -149,6 +169,7 @@ fn whole(recipe: &Recipe, size: RecipeSize, device: &str) -> Outcome<Experiment>
     Ok(Experiment { device: device.to_owned(), ..experiment })
 }
 
-fn state(run: &Path) -> Option<State> {
-    Manifest::read(&run.join("manifest.json")).ok().map(|manifest| manifest.state)
+/// The manifest of a run that is finished.
+fn finished(run: &Path) -> Option<Manifest> {
+    Manifest::read(&run.join("manifest.json")).ok().filter(|manifest| manifest.state == State::Finished)
 }

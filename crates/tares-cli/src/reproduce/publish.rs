@@ -10,7 +10,7 @@ use crate::files::{create_directory, file_name, read_text, write_whole};
 use crate::record::RunRecord;
 use crate::report::curves::Curves;
 use crate::report::escape;
-use crate::report::quantity::{QUANTITIES, Quantity, curves};
+use crate::report::quantity::{QUANTITIES, Quantity, curves, heads};
 use crate::report::summary::{self, Summary};
 use crate::ui::failure::{Failure, Outcome};
 use std::path::Path;
@@ -29,15 +29,15 @@ const SIDE_BY_SIDE: usize = 3;
 const FIGURES_WITHOUT_NOISE: [&str; 2] = ["test-accuracy", "train-accuracy"];
 
 /// Writes `RESULTS.md` into a directory, with figures and CSV files in `results/paper` there, about everything below `root` that has
-/// finished runs; returns their names. Notes in `results/paper/notes` become part of the page.
+/// finished runs; returns their names. Notes in `results/paper/notes` become part of the page. Data is looked for in `data_dir` first.
 ///
 /// # Errors
 /// Nothing ran, a run is damaged, or the directory cannot be written.
-pub fn publish(root: &Path, directory: &Path) -> Outcome<Vec<String>> {
+pub fn publish(root: &Path, directory: &Path, data_dir: Option<&Path>) -> Outcome<Vec<String>> {
     let mut sections = String::new();
     let mut contents = String::new();
     let mut published = Vec::new();
-    let listed = entries(root)?;
+    let listed = entries(root, data_dir)?;
     for (name, recipe) in recipes(root)? {
         let mut links = Vec::new();
         for size in RecipeSize::ALL {
@@ -162,13 +162,21 @@ fn section(reproduction: &Reproduction<'_>, directory: &Path) -> Outcome<String>
         files.join(", "),
         reproduction.table().markdown()
     ));
+    for sentence in heads(runs) {
+        text.push_str(&format!("{}\n\n", escape::markdown(&sentence)));
+    }
     if !recipe.claims.is_empty() {
         text.push_str(&format!("{}\n", reproduction.verdicts_markdown()));
     }
     text.push_str(&notes(directory, reproduction.name)?);
     text.push_str(&figures(reproduction, &folder.join(&called), &format!("{FOLDER}/{called}"))?);
-    text.push_str("Not as published:\n\n");
-    for deviation in &recipe.scale(reproduction.size).deviations {
+    let deviations = reproduction.deviations();
+    if deviations.is_empty() {
+        text.push_str("Everything is as published.\n");
+    } else {
+        text.push_str("Not as published:\n\n");
+    }
+    for deviation in &deviations {
         text.push_str(&format!("- {}\n", escape::markdown(deviation)));
     }
     text.push('\n');

@@ -84,6 +84,19 @@ impl Scale {
         Ok(columns)
     }
 
+    /// The headings of the columns that run at this size.
+    ///
+    /// # Errors
+    /// An invalid noise.
+    pub fn headings(&self, recipe: &Recipe) -> Outcome<Headings> {
+        let heading = |(column, noise): (String, LabelNoise)| {
+            let noise = noise.to_string();
+            let heading = if noise == column { noise } else { format!("{noise} (published: {column})") };
+            (column, heading)
+        };
+        Ok(Headings(self.columns(recipe)?.into_iter().map(heading).collect()))
+    }
+
     /// The data at this size.
     pub fn data<'a>(&'a self, recipe: &'a Recipe) -> &'a str {
         self.data.as_deref().unwrap_or(&recipe.data)
@@ -121,6 +134,29 @@ impl Scale {
     }
 }
 
+/// What stands above the columns that run at one size: the noise, and that of the recipe if this one replaces it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Headings(Vec<(String, String)>);
+
+impl Headings {
+    /// Whether a column of the recipe runs at this size.
+    pub fn has(&self, column: &str) -> bool {
+        self.0.iter().any(|(name, _)| name == column)
+    }
+
+    /// What stands above a column of the recipe; one that does not run has its own name.
+    pub fn of<'a>(&'a self, column: &'a str) -> &'a str {
+        self.0.iter().find(|(name, _)| name == column).map_or(column, |(_, heading)| heading)
+    }
+}
+
+impl FromIterator<String> for Headings {
+    /// Columns without replacements.
+    fn from_iter<T: IntoIterator<Item = String>>(columns: T) -> Self {
+        Self(columns.into_iter().map(|column| (column.clone(), column)).collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
@@ -132,6 +168,10 @@ mod tests {
         let columns = recipe.laptop_scale.columns(&recipe).unwrap();
         assert_eq!(columns, [("pair:0.2".to_owned(), "pair:0.1".parse().unwrap())]);
         assert_eq!(recipe.paper_scale.columns(&recipe).unwrap().len(), 2);
+        let headings = recipe.laptop_scale.headings(&recipe).unwrap();
+        assert_eq!(headings.of("pair:0.2"), "pair:0.1 (published: pair:0.2)", "nobody takes it for the other noise");
+        assert!(!headings.has("symmetric:0.5"));
+        assert_eq!(recipe.paper_scale.headings(&recipe).unwrap().of("pair:0.2"), "pair:0.2");
         let experiment = recipe.laptop_scale.experiment(&recipe, &recipe.names(), None).unwrap();
         assert_eq!(experiment.noises.len(), 1);
     }

@@ -8,23 +8,20 @@ use crate::run::directory::RunDirectory;
 use crate::run::runs::place;
 use crate::run::spec::Spec;
 use crate::run::spec_file;
-use crate::run::train::hash;
 use crate::ui::failure::{Failure, Outcome};
 use std::fs;
 use std::path::{Path, PathBuf};
-use tares_data::Loaded;
 
-/// Copies runs that other recipes below `root` have finished, for those of `runs` that are not begun in `here`; returns how many.
+/// Copies runs that other recipes below `root` have finished on data with this hash, for those of `runs` that are not begun in `here`; returns how many.
 ///
 /// # Errors
 /// A run's directory cannot be written.
-pub fn take_over(root: &Path, here: &Path, runs: &[Spec], loaded: &Loaded) -> Outcome<usize> {
+pub fn take_over(root: &Path, here: &Path, runs: &[Spec], data: &str) -> Outcome<usize> {
     let others: Vec<PathBuf> = folders(root).into_iter().filter(|other| other != here).collect();
     let wanted: Vec<&Spec> = runs.iter().filter(|spec| !place(here, spec).join("spec.toml").exists()).collect();
     if others.is_empty() || wanted.is_empty() {
         return Ok(0);
     }
-    let data = hash(&loaded.train, loaded.test.as_ref());
     let mut taken = 0;
     for spec in wanted {
         let to = place(here, spec);
@@ -34,7 +31,7 @@ pub fn take_over(root: &Path, here: &Path, runs: &[Spec], loaded: &Loaded) -> Ou
             continue;
         };
         let rows = others.iter().flat_map(|other| folders(&other.join("runs").join(noise)));
-        if let Some(from) = rows.map(|row| row.join(seed)).find(|from| is_same(from, spec, &data)) {
+        if let Some(from) = rows.map(|row| row.join(seed)).find(|from| is_same(from, spec, data)) {
             copy(&from, &to, spec)?;
             taken += 1;
         }

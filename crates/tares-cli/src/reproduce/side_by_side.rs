@@ -1,6 +1,7 @@
 //! [`SideBySide`]: our numbers, the published ones and the difference, as text, Markdown, LaTeX and CSV.
 
 use super::recipe::Recipe;
+use super::scale::Headings;
 use crate::files::cell::{guarded, push_line};
 use crate::record::RunRecord;
 use crate::report::escape;
@@ -42,12 +43,13 @@ pub struct ComparedPlace {
 const NOTHING: &str = "–";
 
 impl SideBySide {
-    /// The table of a recipe's runs.
-    pub fn of(recipe: &Recipe, runs: &[RunRecord]) -> Self {
+    /// The table of a recipe's runs at a size with these headings.
+    pub fn of(recipe: &Recipe, headings: &Headings, runs: &[RunRecord]) -> Self {
         let summaries: Vec<Summary> = runs.iter().filter_map(Summary::of).collect();
         let ours = accuracy_table(&summaries);
-        let columns: Vec<(String, bool)> =
-            recipe.columns().into_iter().enumerate().map(|(c, name)| (name, recipe.published.has(c))).collect();
+        let columns: Vec<(String, bool)> = (recipe.columns().iter().enumerate())
+            .map(|(c, name)| (headings.of(name).to_owned(), recipe.published.has(c)))
+            .collect();
         let place = |row: &str, (c, (noise, _)): (usize, &(String, bool))| {
             let found = ours.rows.iter().find(|(name, _)| name == row).and_then(|(_, cells)| {
                 let column = ours.columns.iter().position(|column| column == name_of_typed(noise))?;
@@ -203,7 +205,7 @@ mod tests {
         let recipe = super::super::recipe::tests::recipe();
         let mut runs: Vec<RunRecord> = (1..=2).map(|seed| made_up("A", "pair", 0.2, seed, 0.9)).collect();
         runs.iter_mut().for_each(|run| run.epochs.iter_mut().for_each(|epoch| epoch.test_accuracy = Some(0.9)));
-        SideBySide::of(&recipe, &runs)
+        SideBySide::of(&recipe, &Headings::default(), &runs)
     }
 
     #[test]
@@ -220,7 +222,7 @@ mod tests {
         recipe.noises[0] = "none".parse().unwrap();
         let mut run = made_up("A", "pair", 0.2, 1, 0.9);
         run.manifest.noise = None;
-        let table = SideBySide::of(&recipe, &[run]);
+        let table = SideBySide::of(&recipe, &Headings::default(), &[run]);
         assert_eq!(table.columns[0].0, "none");
         assert!(table.rows[0].places[0].ours.is_some(), "{}", table.text());
     }

@@ -7,6 +7,7 @@
 
 use super::claim::{Claim, Law, Metric};
 use super::recipe::Recipe;
+use super::scale::Headings;
 use crate::record::RunRecord;
 use crate::report::page::{name_of_typed, noise_name};
 use std::collections::BTreeMap;
@@ -73,15 +74,15 @@ enum Wanted {
     Within(f64),
 }
 
-/// All verdicts of a recipe on some of its runs. `kept` are the columns that run at this size.
-pub fn verdicts(recipe: &Recipe, kept: &[String], runs: &[RunRecord]) -> Vec<ClaimVerdict> {
+/// All verdicts of a recipe on some of its runs. `kept` are the headings of the columns that run at this size.
+pub fn verdicts(recipe: &Recipe, kept: &Headings, runs: &[RunRecord]) -> Vec<ClaimVerdict> {
     recipe.claims.iter().map(|claim| verdict(claim, recipe, kept, runs)).collect()
 }
 
-fn verdict(claim: &Claim, recipe: &Recipe, kept: &[String], runs: &[RunRecord]) -> ClaimVerdict {
+fn verdict(claim: &Claim, recipe: &Recipe, kept: &Headings, runs: &[RunRecord]) -> ClaimVerdict {
     let columns = recipe.columns();
     let noises = claim.noises(&columns);
-    let ours = |row: &str, noise: &str| per_seed(claim.metric, row, noise, runs);
+    let ours = |row: &str, noise: &str| per_seed(claim.metric, row, kept.of(noise), runs);
     let printed = |row: &str, noise: &str| -> Option<f64> {
         let column = columns.iter().position(|column| column == noise)?;
         // Only accuracies are printed.
@@ -93,7 +94,7 @@ fn verdict(claim: &Claim, recipe: &Recipe, kept: &[String], runs: &[RunRecord]) 
     match &claim.law {
         Law::Beats { first, others, by } => {
             for (noise, other) in noises.iter().flat_map(|noise| others.iter().map(move |other| (noise, other))) {
-                let what = format!("{first} − {other} at {noise}");
+                let what = format!("{first} − {other} at {}", kept.of(noise));
                 let published = printed_lead(first, other, noise);
                 evidence.push(
                     weigh(what, &lead(first, other, noise), published, Wanted::Above(*by)).if_all(kept, &[noise]),
@@ -102,14 +103,14 @@ fn verdict(claim: &Claim, recipe: &Recipe, kept: &[String], runs: &[RunRecord]) 
         }
         Law::Similar { first, second, within } => {
             for noise in &noises {
-                let what = format!("{first} − {second} at {noise}");
+                let what = format!("{first} − {second} at {}", kept.of(noise));
                 let published = printed_lead(first, second, noise);
                 let found = weigh(what, &lead(first, second, noise), published, Wanted::Within(*within));
                 evidence.push(found.if_all(kept, &[noise]));
             }
         }
         Law::LeadGrows { first, second, from, to } => {
-            let what = format!("lead of {first} over {second}, {to} minus {from}");
+            let what = format!("lead of {first} over {second}, {} minus {}", kept.of(to), kept.of(from));
             let growth = minus(&lead(first, second, to), &lead(first, second, from));
             let published = printed_lead(first, second, to).zip(printed_lead(first, second, from));
             let found = weigh(what, &growth, published.map(|(to, from)| to - from), Wanted::Above(0.0));
@@ -122,7 +123,7 @@ fn verdict(claim: &Claim, recipe: &Recipe, kept: &[String], runs: &[RunRecord]) 
                     let all: Option<Vec<f64>> = rows.iter().map(|row| printed(row, noise)).collect();
                     all.and_then(|all| width(&all))
                 };
-                let what = format!("best minus worst row, {to} minus {from}");
+                let what = format!("best minus worst row, {} minus {}", kept.of(to), kept.of(from));
                 let published = printed_at(to).zip(printed_at(from)).map(|(to, from)| to - from);
                 let found = weigh(what, &minus(&at(to), &at(from)), published, Wanted::Above(0.0));
                 evidence.push(found.if_all(kept, &[from, to]));
@@ -130,8 +131,8 @@ fn verdict(claim: &Claim, recipe: &Recipe, kept: &[String], runs: &[RunRecord]) 
         }
         Law::AboveCleanPart { rows } => {
             for (noise, row) in noises.iter().flat_map(|noise| rows.iter().map(move |row| (noise, row))) {
-                let what = format!("{} of {row} − part of right labels, {noise}", claim.metric.name());
-                let above = minus(&ours(row, noise), &clean(row, noise, runs));
+                let what = format!("{} of {row} − part of right labels, {}", claim.metric.name(), kept.of(noise));
+                let above = minus(&ours(row, noise), &clean(row, kept.of(noise), runs));
                 evidence.push(weigh(what, &above, None, Wanted::Above(0.0)).if_all(kept, &[noise]));
             }
         }
@@ -219,8 +220,8 @@ fn student(freedom: usize) -> f64 {
 
 impl Difference {
     /// The same if all these noises run at this size; otherwise it does not count.
-    fn if_all(self, kept: &[String], noises: &[&String]) -> Self {
-        let here = self.seeds > 0 || noises.iter().all(|noise| kept.contains(noise));
+    fn if_all(self, kept: &Headings, noises: &[&String]) -> Self {
+        let here = self.seeds > 0 || noises.iter().all(|noise| kept.has(noise));
         if here { self } else { Self { ruling: Ruling::NotAtThisScale, ..self } }
     }
 
@@ -259,10 +260,14 @@ mod tests {
         leads.iter().enumerate().flat_map(pair).collect()
     }
 
+    fn all(recipe: &Recipe) -> Headings {
+        recipe.columns().into_iter().collect()
+    }
+
     fn ruling(law: &str, leads: &[f64]) -> Difference {
         let claim: Claim = toml::from_str(&format!("says = \"s\"\non = [\"pair:0.2\"]\nlaw.{law}\n")).unwrap();
         let recipe = super::super::recipe::tests::recipe();
-        verdict(&claim, &recipe, &recipe.columns(), &runs(leads)).evidence.remove(0)
+        verdict(&claim, &recipe, &all(&recipe), &runs(leads)).evidence.remove(0)
     }
 
     #[test]
@@ -297,7 +302,7 @@ mod tests {
         let text = "says = \"s\"\nmetric = \"label-precision\"\nlaw.above-clean-part = { rows = [\"A\"] }\n";
         let claim: Claim = toml::from_str(text).unwrap();
         let recipe = super::super::recipe::tests::recipe();
-        let found = verdict(&claim, &recipe, &recipe.columns(), &runs(&[0.0, 0.0]));
+        let found = verdict(&claim, &recipe, &all(&recipe), &runs(&[0.0, 0.0]));
         // Made-up runs keep 83.5 % right labels at the end and have 49.67 % wrong ones.
         assert_eq!(found.ruling, Ruling::Holds, "{found:?}");
         assert!(found.evidence[0].published.is_none());
@@ -307,15 +312,15 @@ mod tests {
         let claim = "says = \"s\"\nlaw.beats = { first = \"A\", others = [\"B\"] }\n";
         let mut recipe = super::super::recipe::tests::recipe();
         recipe.noises.push("symmetric:0.5".parse().unwrap());
-        let kept = ["pair:0.2".to_owned()];
-        let found = |claim: &str, kept: &[String]| {
+        let kept: Headings = ["pair:0.2".to_owned()].into_iter().collect();
+        let found = |claim: &str, kept: &Headings| {
             verdict(&toml::from_str(claim).unwrap(), &recipe, kept, &runs(&[1.0, 1.1, 0.9]))
         };
         let verdict = found(claim, &kept);
         assert_eq!(verdict.ruling, Ruling::Holds, "{verdict:?}");
         assert_eq!(verdict.evidence.iter().map(|part| part.ruling).max(), Some(Ruling::Holds));
         assert_eq!(verdict.evidence[1].ruling, Ruling::NotAtThisScale);
-        assert_eq!(found(claim, &recipe.columns()).ruling, Ruling::CannotBeTold, "it was to run and did not");
+        assert_eq!(found(claim, &all(&recipe)).ruling, Ruling::CannotBeTold, "it was to run and did not");
         let elsewhere = format!("on = [\"symmetric:0.5\"]\n{claim}");
         assert_eq!(found(&elsewhere, &kept).ruling, Ruling::NotAtThisScale);
         let grows = "says = \"s\"\nlaw.lead-grows = { first = \"A\", second = \"B\", from = \"pair:0.2\", to = \"symmetric:0.5\" }\n";

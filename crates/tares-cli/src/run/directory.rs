@@ -1,6 +1,7 @@
 //! [`RunDirectory`]: the directory of a run, locked so that only one process writes to it.
 
 mod lock;
+pub mod same_run;
 
 pub use lock::{LockOwner, WatchedLock};
 

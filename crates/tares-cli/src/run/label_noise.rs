@@ -3,7 +3,7 @@
 //! Kinds that need only labels are in `tares-core`. The others are here, because they need what the core may not use: a
 //! file (`matrix`, `human`), other data sets (`open-set`) or a trained network (`semantic`, [`Generator`]).
 
-use super::semantic_noise::Generator;
+use super::semantic_noise::{Generator, NoiseProgress};
 use crate::record::NoiseRecord;
 use crate::ui::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
@@ -62,11 +62,19 @@ impl LabelNoise {
         }
     }
 
-    /// Puts the noise into `data`; the result also holds the true labels. A network that makes the labels is trained on `device`.
+    /// Puts the noise into `data`; the result also holds the true labels. A network that makes the labels is trained on `device`, and
+    /// `hear` is told how far it is.
     ///
     /// # Errors
     /// A rate that is not allowed, a file that cannot be read, a matrix or data set that doesn't fit.
-    pub fn corrupt(&self, data: &Dataset, seed: u64, load: &LoadOptions, device: &str) -> Outcome<Dataset> {
+    pub fn corrupt(
+        &self,
+        data: &Dataset,
+        seed: u64,
+        load: &LoadOptions,
+        device: &str,
+        hear: &dyn Fn(NoiseProgress),
+    ) -> Outcome<Dataset> {
         Ok(match self {
             Self::Labels(noise) => noise.corrupt(data, seed)?.data,
             Self::Matrix(path) => Noise::Matrix(read_matrix(path, data.classes())?).corrupt(data, seed)?.data,
@@ -75,7 +83,7 @@ impl LabelNoise {
                 let others = others.iter().map(load).collect::<Outcome<Vec<Dataset>>>()?;
                 tares_data::open_set(data, &others.iter().collect::<Vec<_>>(), *rate, seed)?
             }
-            Self::Semantic(generator) => generator.corrupt(data, seed, device)?,
+            Self::Semantic(generator) => generator.corrupt(data, seed, device, hear)?,
             Self::Human(which) => human(data, *which, load)?,
         })
     }

@@ -13,7 +13,9 @@ pub use sharing::Sharing;
 use crate::files::file_name;
 use crate::judges::panel::JudgesProgress;
 use crate::record::{RunRecord, State};
+use crate::run::directory::same_run::hash;
 use crate::run::directory::{RunDirectory, WatchedLock};
+use crate::run::semantic_noise::NoiseProgress;
 use crate::run::spec::Spec;
 use crate::run::train::{Event, Start, run_in};
 use crate::ui::failure::{Failure, Outcome};
@@ -33,6 +35,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Is told about the progress of all runs. A run is named by its position among the specs.
 pub trait Watch: Sync {
+    /// An epoch of the network that makes the run's noise ended.
+    fn making_noise(&self, run: usize, progress: NoiseProgress);
     /// A judge of the run's noise rate took a step. Training itself begins after the last judge.
     fn estimating(&self, run: usize, progress: JudgesProgress);
     /// A run has completed `epochs` epochs; `accuracy` is the test accuracy after the last one.
@@ -75,6 +79,7 @@ pub fn run_all(
     let failure: Mutex<Option<Failure>> = Mutex::new(None);
     runs.iter().try_for_each(Spec::check)?;
     interrupt::watch();
+    let data = hash(&loaded.train, loaded.test.as_ref());
     let one = |turn: &mut Turn| -> Outcome<Option<RunRecord>> {
         let (position, spec) = (turn.run, &runs[turn.run]);
         let (directory, owner) = match RunDirectory::attempt(&place(out, spec), &mut turn.watched)? {
@@ -98,11 +103,12 @@ pub fn run_all(
             screen.note(format!("{}: taken over from {owner}, which ended before it was finished", name(spec)));
         }
         let hear = |event: Event<'_>| match event {
+            Event::MakingNoise(progress) => watch.making_noise(position, progress),
             Event::Judging(_, progress) => watch.estimating(position, progress),
             Event::Ready { done, .. } => watch.reached(position, done, None),
             Event::Epoch(epoch) => watch.reached(position, epoch.epoch, epoch.test_accuracy),
         };
-        run_in(&directory, spec, loaded, None, start, &hear).map(Some)
+        run_in(&directory, spec, loaded, &data, None, start, &hear).map(Some)
     };
     let work = || {
         loop {

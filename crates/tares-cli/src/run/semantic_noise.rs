@@ -4,7 +4,7 @@
 //! The labels depend on the data, the generator, the seed and the device alone. They are made once and kept in the user's cache
 //! directory, so that all runs of a comparison, and the next comparison, share them.
 
-use super::train::hash;
+use super::directory::same_run::hash;
 use crate::files::{create_directory, write_whole};
 use crate::json::to_json;
 use crate::ui::failure::{Failure, Outcome};
@@ -40,15 +40,23 @@ pub struct Generator {
 }
 
 impl Generator {
-    /// The training rows with the generator's labels; what they were before is their truth.
+    /// The training rows with the generator's labels; what they were before is their truth. While its network is trained, `hear` is told
+    /// how many of its epochs are done.
     ///
     /// # Errors
     /// The network doesn't fit the data, or Ctrl-C.
-    pub fn corrupt(&self, data: &Dataset, seed: u64, device: &str) -> Outcome<Dataset> {
-        self.corrupt_with(data, seed, device, tares_data::cache_dir().as_deref())
+    pub fn corrupt(&self, data: &Dataset, seed: u64, device: &str, hear: &dyn Fn(NoiseProgress)) -> Outcome<Dataset> {
+        self.corrupt_with(data, seed, device, tares_data::cache_dir().as_deref(), hear)
     }
 
-    fn corrupt_with(&self, data: &Dataset, seed: u64, device: &str, cache: Option<&Path>) -> Outcome<Dataset> {
+    fn corrupt_with(
+        &self,
+        data: &Dataset,
+        seed: u64,
+        device: &str,
+        cache: Option<&Path>,
+        hear: &dyn Fn(NoiseProgress),
+    ) -> Outcome<Dataset> {
         let _one = one_at_a_time();
         let truth = data.truth().unwrap_or(data.given()).to_vec();
         let clean = data.clone().relabel(truth.clone())?;
@@ -58,7 +66,7 @@ impl Generator {
         let given = match kept {
             Some(labels) => labels,
             None => {
-                let labels = self.labels(&clean, seed, device)?;
+                let labels = self.labels(&clean, seed, device, hear)?;
                 if let Some(file) = &file {
                     // Without a cache the result is the same, only later.
                     let _ = made.write(file, &labels);
@@ -89,12 +97,17 @@ impl Generator {
     }
 
     /// Trains the network and labels every row it was not trained on.
-    fn labels(&self, clean: &Dataset, seed: u64, device: &str) -> Outcome<Vec<Label>> {
+    fn labels(&self, clean: &Dataset, seed: u64, device: &str, hear: &dyn Fn(NoiseProgress)) -> Outcome<Vec<Label>> {
         let (_, small) = clean.split(self.part, seed)?;
         let plan = self.plan(seed);
         let device = tares::device::by_name(device)?;
         let fit = Fit::new(&small, &Method::Standard, &plan).device(&device);
-        let fit = fit.on_epoch(|_| if interrupt::asked() { Control::Stop } else { Control::Continue });
+        let told = |done| hear(NoiseProgress { network: self.network.to_string(), done, epochs: plan.epochs });
+        told(0);
+        let fit = fit.on_epoch(|progress| {
+            told(progress.epochs.len());
+            if interrupt::asked() { Control::Stop } else { Control::Continue }
+        });
         let generator = fit.train_network(&self.network)?;
         if generator.epochs.len() < plan.epochs {
             let way_out = "the network that makes the noise was not finished; run the same command again".to_owned();
@@ -106,6 +119,31 @@ impl Generator {
             given[row] = clean.given()[row];
         }
         Ok(given)
+    }
+}
+
+/// How far the training of a generator's network is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoiseProgress {
+    /// The network.
+    pub network: String,
+    /// Epochs done.
+    pub done: usize,
+    /// Epochs to do.
+    pub epochs: usize,
+}
+
+impl NoiseProgress {
+    /// Whether it is time for another line where lines cannot be replaced.
+    pub fn is_worth_a_line(&self) -> bool {
+        self.done.is_multiple_of(10) || self.done == self.epochs
+    }
+}
+
+impl fmt::Display for NoiseProgress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { network, done, epochs } = self;
+        write!(f, "training {network}, which makes the noise: epoch {done} of {epochs}")
     }
 }
 
@@ -236,7 +274,14 @@ mod tests {
         let cache = tempfile::tempdir().unwrap();
         let data = digits();
         let generator: Generator = "mlp:8:0.05:epochs=1".parse().unwrap();
-        let first = generator.corrupt_with(&data, 1, "cpu", Some(cache.path())).unwrap();
+        let said = std::cell::RefCell::new(Vec::new());
+        let hear = |progress: NoiseProgress| said.borrow_mut().push(progress.to_string());
+        let first = generator.corrupt_with(&data, 1, "cpu", Some(cache.path()), &hear).unwrap();
+        assert_eq!(
+            said.take(),
+            [0, 1].map(|done| format!("training mlp:8, which makes the noise: epoch {done} of 1")),
+            "whoever waits is told for what"
+        );
         let files = || std::fs::read_dir(cache.path().join("semantic")).unwrap().map(|f| f.unwrap().path());
         let file: Vec<PathBuf> = files().collect();
         assert_eq!(file.len(), 1);
@@ -246,21 +291,28 @@ mod tests {
         assert_eq!(kept.labels, first.given());
         kept.labels = vec![3; data.len()];
         std::fs::write(&file[0], serde_json::to_vec(&kept).unwrap()).unwrap();
-        let second = generator.corrupt_with(&data, 1, "cpu", Some(cache.path())).unwrap();
+        let second = generator.corrupt_with(&data, 1, "cpu", Some(cache.path()), &|_| {}).unwrap();
         assert!(second.given().iter().all(|&label| label == 3));
         assert_eq!(second.truth(), Some(data.given()));
         // A damaged file, another seed and no cache at all train anew.
         std::fs::write(&file[0], &text[..text.len() / 2]).unwrap();
-        assert_eq!(generator.corrupt_with(&data, 1, "cpu", Some(cache.path())).unwrap().given(), first.given());
-        assert_ne!(generator.corrupt_with(&data, 2, "cpu", Some(cache.path())).unwrap().given(), first.given());
+        assert_eq!(
+            generator.corrupt_with(&data, 1, "cpu", Some(cache.path()), &|_| {}).unwrap().given(),
+            first.given()
+        );
+        assert_ne!(
+            generator.corrupt_with(&data, 2, "cpu", Some(cache.path()), &|_| {}).unwrap().given(),
+            first.given()
+        );
         assert_eq!(files().count(), 2);
-        assert_eq!(generator.corrupt_with(&data, 1, "cpu", None).unwrap().given(), first.given());
+        assert_eq!(generator.corrupt_with(&data, 1, "cpu", None, &|_| {}).unwrap().given(), first.given());
     }
 
     #[test]
     fn the_rows_a_generator_is_trained_on_keep_their_labels() {
         let data = digits();
-        let noisy = "mlp:8:0.3:epochs=1".parse::<Generator>().unwrap().corrupt_with(&data, 1, "cpu", None).unwrap();
+        let noisy =
+            "mlp:8:0.3:epochs=1".parse::<Generator>().unwrap().corrupt_with(&data, 1, "cpu", None, &|_| {}).unwrap();
         let (_, small) = data.split(0.3, 1).unwrap();
         let stored: HashMap<usize, usize> = (0..data.len()).map(|row| (data.stored(row), row)).collect();
         for row in (0..small.len()).map(|row| stored[&small.stored(row)]) {

@@ -1,10 +1,12 @@
 //! Turns a [`Spec`] into a run directory: puts in noise, finds the noise rate, trains with checkpoints, writes results.
 
+use super::directory::same_run::{OTHER_DATA, same_data, same_spec};
 use super::directory::{CHECKPOINT_EVERY, RunDirectory, read_checkpoint};
 use super::label_noise::LabelNoise;
 use super::model::Model;
+use super::semantic_noise::NoiseProgress;
 use super::spec::Spec;
-use super::{noise_rate, noisy_test, samples, spec_file};
+use super::{noise_rate, noisy_test, samples};
 use crate::audit::files::sentences;
 use crate::backbone::described::BackboneRecord;
 use crate::json::to_json;
@@ -23,7 +25,7 @@ use std::time::Instant;
 use tares::network::parameters;
 use tares::{Checkpoint, Control, Epoch, Fit, Method, Network, evaluate};
 use tares_core::metric::mean_of_last;
-use tares_core::{Dataset, Fingerprint, Row, Shape};
+use tares_core::{Dataset, Shape};
 use tares_data::Loaded;
 
 /// What to do with a directory that already holds a run.
@@ -40,6 +42,8 @@ pub enum Start {
 /// What a run reports while it is trained.
 #[derive(Debug)]
 pub enum Event<'a> {
+    /// An epoch of the network that makes the noise ended.
+    MakingNoise(NoiseProgress),
     /// A judge took a step; the text says what the judges are for.
     Judging(&'static str, JudgesProgress),
     /// Training is about to begin.
@@ -59,7 +63,8 @@ pub enum Event<'a> {
     Epoch(&'a EpochRecord),
 }
 
-/// Trains a spec in a directory that this process has locked, or continues the run that is there.
+/// Trains a spec in a directory that this process has locked, or continues the run that is there. `data` is the
+/// [`hash`](super::directory::same_run::hash) of the loaded data, made once for all runs.
 ///
 /// # Errors
 /// The directory holds another run; a value does not fit the data; a file cannot be written; Ctrl-C.
@@ -67,6 +72,7 @@ pub fn run_in(
     directory: &RunDirectory,
     spec: &Spec,
     loaded: &Loaded,
+    data: &str,
     backbone: Option<&BackboneRecord>,
     start: Start,
     hear: &(dyn Fn(Event<'_>) + Sync),
@@ -77,11 +83,11 @@ pub fn run_in(
     let place = directory.path();
     let learner = spec.network.clone().unwrap_or_else(|| Learner::network_for(loaded.train.shape()));
     let spec = spec.complete(learner.clone());
-    let before = begin(directory, &spec, start)?;
+    let before = begin(directory, &spec, data, start)?;
     if before.as_ref().is_some_and(|before| before.state == State::Finished) {
         return RunRecord::read(place);
     }
-    let train = noisy(&spec, loaded)?;
+    let train = noisy(&spec, loaded, &|progress| hear(Event::MakingNoise(progress)))?;
     let folds = directory.file(FOLDS);
     let rate = match &before {
         Some(before) => before.rate.clone(),
@@ -94,7 +100,7 @@ pub fn run_in(
         Some(rate) => spec.method.clone().with_exact_rate(rate.value),
         None => spec.method.clone(),
     };
-    let mut manifest = manifest(&spec, loaded, &train, &learner, rate, before.as_ref())?;
+    let mut manifest = manifest(&spec, loaded, data, &train, &learner, rate, before.as_ref())?;
     let training = Training { spec: &spec, loaded, backbone, train: &train, method: &method, directory };
     let learnt = match &learner {
         Learner::Network(network) => training.network(network, &mut manifest, hear)?,
@@ -270,12 +276,13 @@ fn ready(manifest: &Manifest, done: usize) -> Event<'_> {
 /// Prepares the directory and returns the manifest of the run to continue, if there is one.
 ///
 /// # Errors
-/// The directory holds a run with other settings, or any run when [`Start::New`] was asked for.
-fn begin(directory: &RunDirectory, spec: &Spec, start: Start) -> Outcome<Option<Manifest>> {
+/// The directory holds a run with other settings or data, or any run when [`Start::New`] was asked for.
+fn begin(directory: &RunDirectory, spec: &Spec, data: &str, start: Start) -> Outcome<Option<Manifest>> {
     match start {
         Start::New if directory.is_taken() => Err(occupied(directory.path())),
         Start::Resume if directory.is_taken() || directory.file("spec.toml").exists() => {
             same_spec(directory.path(), spec)?;
+            same_data(directory.path(), data, OTHER_DATA)?;
             directory.manifest()
         }
         _ => {
@@ -287,12 +294,12 @@ fn begin(directory: &RunDirectory, spec: &Spec, start: Start) -> Outcome<Option<
 }
 
 /// The training rows, with the spec's noise in their labels.
-fn noisy(spec: &Spec, loaded: &Loaded) -> Outcome<Dataset> {
+fn noisy(spec: &Spec, loaded: &Loaded, hear: &dyn Fn(NoiseProgress)) -> Outcome<Dataset> {
     let rows = spec.load.thinned(&loaded.train)?;
     let kept = spec.load.first_rows(&rows)?;
     let noisy = match &spec.noise {
         noise if *noise == LabelNoise::NONE => rows,
-        _ => spec.noise().corrupt(&rows, spec.noise_seed(), &spec.options(), &spec.device)?,
+        _ => spec.noise().corrupt(&rows, spec.noise_seed(), &spec.options(), &spec.device, hear)?,
     };
     Ok(match kept {
         Some(kept) => noisy.subset(&kept)?,
@@ -307,33 +314,11 @@ fn occupied(place: &Path) -> Failure {
     ))
 }
 
-/// Refuses to continue a run with settings other than its own; a directory without a run is fine.
-///
-/// # Errors
-/// The spec there has other settings, or cannot be read.
-pub fn same_spec(place: &Path, spec: &Spec) -> Outcome<()> {
-    let path = place.join("spec.toml");
-    if !path.exists() && !place.join("manifest.json").exists() {
-        return Ok(());
-    }
-    let before: Spec = spec_file::read(&path)?;
-    // The same relative path may be typed in another directory, and a network that is not named is the run's own.
-    let network = spec.network.clone().or_else(|| before.network.clone());
-    let now = Spec { directory: before.directory.clone(), network, ..spec.clone() };
-    if before == now {
-        return Ok(());
-    }
-    let (before, now) = (before.to_toml()?, now.to_toml()?);
-    let change = before.lines().zip(now.lines()).find(|(before, now)| before != now);
-    let (before, now) = change.unwrap_or(("other settings", "these settings"));
-    Err(Failure::new(format!("{}: the run there has other settings: `{before}` there, `{now}` here", path.display()))
-        .way_out("choose another --out, or start again with --overwrite"))
-}
-
 #[allow(clippy::too_many_arguments)] // it is called once, with everything that a manifest records
 fn manifest(
     spec: &Spec,
     loaded: &Loaded,
+    data: &str,
     train: &Dataset,
     network: &Learner,
     rate: Option<RateRecord>,
@@ -356,7 +341,7 @@ fn manifest(
         rate,
         data: DataRecord {
             source: spec.data.clone(),
-            hash: hash(&loaded.train, loaded.test.as_ref()),
+            hash: data.to_owned(),
             train_rows: train.len(),
             test_rows: loaded.test.as_ref().map_or(0, Dataset::len),
             classes: train.class_names().to_vec(),
@@ -365,6 +350,7 @@ fn manifest(
                 Shape::Flat(size) => vec![size],
             },
             notes: loaded.found.column_notes.clone(),
+            missing_files: loaded.found.missing_files.clone(),
         },
         machine: Machine {
             system: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
@@ -395,24 +381,4 @@ pub fn epoch_record(epoch: &Epoch) -> EpochRecord {
         estimated_rate: epoch.estimated_rate,
         seconds: epoch.seconds,
     }
-}
-
-/// A fingerprint of all numbers and labels, by which people see that two runs used the same data.
-pub fn hash(train: &Dataset, test: Option<&Dataset>) -> String {
-    let mut print = Fingerprint::default();
-    let mut mix = |word: u64| print = print.with(word);
-    for data in [Some(train), test].into_iter().flatten() {
-        for index in 0..data.len() {
-            match data.row(index) {
-                Row::Bytes(bytes) => bytes.chunks(8).for_each(|chunk| {
-                    mix(chunk.iter().fold(chunk.len() as u64, |word, &byte| (word << 8) | u64::from(byte)));
-                }),
-                Row::Floats(values) => values.iter().for_each(|value| mix(u64::from(value.to_bits()))),
-            }
-            mix(u64::from(data.given()[index]));
-            data.beliefs(index).into_iter().flatten().for_each(|part| mix(u64::from(part.to_bits())));
-            data.texts().iter().for_each(|column| mix(Fingerprint::of_bytes(column.texts[index].as_bytes()).value()));
-        }
-    }
-    format!("{:016x}", print.value())
 }

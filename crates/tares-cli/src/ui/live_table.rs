@@ -4,6 +4,7 @@
 use crate::judges::panel::JudgesProgress;
 use crate::record::in_order;
 use crate::run::runs::{Watch, name};
+use crate::run::semantic_noise::NoiseProgress;
 use crate::run::spec::Spec;
 use crate::ui::terminal::{FAINT, Screen, plain};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -27,6 +28,8 @@ pub struct LiveTable<'a> {
 struct Seen {
     epochs: usize,
     accuracy: Option<f64>,
+    /// Set while the network that makes its noise is trained.
+    making_noise: Option<NoiseProgress>,
     /// Set while its noise rate is being estimated.
     estimating: Option<JudgesProgress>,
     under_way: bool,
@@ -76,6 +79,9 @@ impl<'a> LiveTable<'a> {
             line.set_message(format!("  {}{}", name.0, rest.collect::<String>()));
         }
         let under_way = state.iter().zip(self.runs).filter(|(seen, _)| seen.under_way).map(|(seen, spec)| {
+            if let Some(progress) = &seen.making_noise {
+                return format!("{}: {progress}", plain(&name(spec)));
+            }
             if let Some(JudgesProgress { judge, number, judges, done, total, .. }) = &seen.estimating {
                 let far = format!("judge {number} of {judges} ({judge}), step {done} of {total}");
                 return format!("{}: estimating the noise rate, {far}", plain(&name(spec)));
@@ -88,8 +94,18 @@ impl<'a> LiveTable<'a> {
 }
 
 impl Watch for LiveTable<'_> {
+    fn making_noise(&self, run: usize, progress: NoiseProgress) {
+        if !self.screen.live && progress.is_worth_a_line() {
+            self.screen.note(format!("{}: {progress}", plain(&name(&self.runs[run]))));
+        }
+        let mut state = self.state();
+        (state[run].making_noise, state[run].under_way) = (Some(progress), true);
+        self.draw(&state);
+    }
+
     fn estimating(&self, run: usize, progress: JudgesProgress) {
         let mut state = self.state();
+        state[run].making_noise = None;
         (state[run].estimating, state[run].under_way) = (Some(progress), true);
         self.draw(&state);
     }

@@ -3,6 +3,7 @@
 
 use crate::judges::panel::JudgesProgress;
 use crate::run::runs::{Watch, name};
+use crate::run::semantic_noise::NoiseProgress;
 use crate::run::spec::Spec;
 use crate::ui::terminal::{Screen, epoch_bar};
 use indicatif::{MultiProgress, ProgressBar};
@@ -30,6 +31,10 @@ impl<'a> RunBars<'a> {
 }
 
 impl Watch for RunBars<'_> {
+    fn making_noise(&self, run: usize, progress: NoiseProgress) {
+        self.bar(run).set_message(progress.to_string());
+    }
+
     fn estimating(&self, run: usize, JudgesProgress { judge, number, judges, .. }: JudgesProgress) {
         self.bar(run).set_message(format!("estimating the noise rate, judge {number} of {judges} ({judge})"));
     }

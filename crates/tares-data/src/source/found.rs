@@ -87,6 +87,9 @@ pub struct Found {
     /// One sentence for every column that is not used as it stands: left out, or its cells read in a way that was guessed;
     /// and for a label column that should be looked at.
     pub column_notes: Vec<String>,
+    /// Files of a known data set that are not there, for a caller that knows and uses the rest all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing_files: Vec<String>,
     /// Files left out because they could not be read.
     #[serde(serialize_with = "as_texts")]
     pub skipped: Vec<(PathBuf, String)>,
@@ -147,6 +150,7 @@ impl Found {
             columns: Vec::new(),
             notes: Vec::new(),
             column_notes: Vec::new(),
+            missing_files: Vec::new(),
             skipped: Vec::new(),
         }
     }

@@ -66,6 +66,14 @@ impl Schedule {
         }
     }
 
+    /// The steps that a run of so many epochs does not reach.
+    pub fn beyond(&self, epochs: usize) -> Vec<usize> {
+        match self {
+            Self::Step { at, .. } => at.iter().copied().filter(|&step| step >= epochs).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// What the learning rate is multiplied by in `epoch` of `epochs`.
     pub fn factor(&self, epoch: usize, epochs: usize) -> f64 {
         match self {
@@ -140,7 +148,10 @@ impl FromStr for Schedule {
                     Some((at, factor)) => (at, factor.parse().map_err(|_| wrong())?),
                     None => (numbers, 0.1),
                 };
-                // No epoch at all is a schedule too: that of a short run.
+                if numbers.is_empty() {
+                    return Err(wrong().into());
+                }
+                // No epoch but a factor, `step::0.1`, is a schedule too: the usual one of a short run.
                 let at = at.split('-').filter(|_| !at.is_empty()).map(|epoch| epoch.parse().map_err(|_| wrong()));
                 Self::Step { at: at.collect::<std::result::Result<_, Error>>()?, factor }
             }
@@ -236,6 +247,14 @@ mod tests {
     }
 
     #[test]
+    fn steps_that_a_run_does_not_reach_are_known() {
+        let schedule: Schedule = "step:10-60-80".parse().unwrap();
+        assert_eq!(schedule.beyond(60), [60, 80], "epochs count from 0");
+        assert_eq!(schedule.beyond(81), [0; 0]);
+        assert_eq!(Schedule::Cosine.beyond(1), [0; 0]);
+    }
+
+    #[test]
     fn schedules_survive_their_text_and_files_take_tables_too() {
         for text in ["constant", "cosine", "co-teaching:0.5", "step:40-80:0.1", "step:7:0.25", "step::0.1"] {
             let schedule: Schedule = text.parse().unwrap();
@@ -248,7 +267,8 @@ mod tests {
         assert_eq!(read(r#"{"step": {"at": [40, 80], "factor": 0.1}}"#), "step:40-80".parse().unwrap());
         let say = |text: &str| text.parse::<Schedule>().unwrap_err().to_string();
         assert!(say("cosin").contains("did you mean cosine?"), "{}", say("cosin"));
-        for bad in ["step", "step:a", "step:4:x", "step:4:2", "co-teaching:2", "co-teaching:", "cosine:3", ""] {
+        for bad in ["step", "step:", "step:a", "step:4:x", "step:4:2", "co-teaching:2", "co-teaching:", "cosine:3", ""]
+        {
             assert!(bad.parse::<Schedule>().is_err(), "{bad}");
         }
     }

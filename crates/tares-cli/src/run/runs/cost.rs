@@ -34,11 +34,11 @@ pub struct RunCost {
 }
 
 /// What every run will cost. An epoch's time comes from the run's own epochs, from those of the same method and network below `out`, or from a
-/// few batches that are trained now.
+/// few batches that are trained now; `hear` is told of each.
 ///
 /// # Errors
 /// A value that does not fit the data; a run that cannot be read.
-pub fn costs(runs: &[Spec], loaded: &Loaded, out: &Path) -> Outcome<Vec<RunCost>> {
+pub fn costs(runs: &[Spec], loaded: &Loaded, out: &Path, hear: &dyn Fn(&str)) -> Outcome<Vec<RunCost>> {
     let mut known: HashMap<String, Option<f64>> = HashMap::new();
     // Finished epochs, even of another run of the same kind, are better evidence than a few batches.
     for spec in runs {
@@ -59,6 +59,7 @@ pub fn costs(runs: &[Spec], loaded: &Loaded, out: &Path) -> Outcome<Vec<RunCost>
                 let own = trained(out, spec)?;
                 let kind = kind(spec, loaded);
                 if own.is_none() && !known.contains_key(&kind) {
+                    hear(&format!("measuring {} with {}", spec.called(), learner(spec, &loaded.train)));
                     known.insert(kind.clone(), measured(spec, &loaded.train, loaded.test.as_ref())?);
                 }
                 own.or_else(|| known.get(&kind).copied().flatten()).map(|seconds| seconds * left + seconds_before)

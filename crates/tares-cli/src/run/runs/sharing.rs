@@ -65,7 +65,7 @@ impl Sharing {
     /// A value that does not fit the data; stdout cannot be written.
     pub fn print_costs(&self, runs: &[Spec], loaded: &Loaded, out: &Path, screen: &Screen) -> Outcome<()> {
         screen.note("measuring a few batches of each method; nothing is kept ...");
-        let costs = costs(runs, loaded, out)?;
+        let costs = costs(runs, loaded, out, &|doing| screen.note(format!("  {}", plain(doing))))?;
         let widest = costs.iter().map(|cost| cost.progress.run.chars().count()).max().unwrap_or(0);
         for cost in &costs {
             let left = match (cost.progress.finished, cost.seconds_left) {
