@@ -183,6 +183,7 @@ def program(folder: Path, out: Path) -> tuple[float, set[tuple[str, str, str, fl
         return rate, {(row["id"], row["given"], row["suggested"], float(row["score"])) for row in csv.DictReader(file)}
 
 
+@pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
 @pytest.mark.parametrize(
     ("labels", "names"),
     [
@@ -215,7 +216,8 @@ def test_columns_in_any_order_are_the_classes_they_are_named_after(
 
 
 def test_columns_that_name_other_classes_are_refused(spark: SparkSession) -> None:
-    rows = spark.createDataFrame([(1, "cat", 0.9, 0.1, 0.0), (2, "cow", 0.1, 0.9, 0.0)], "id long, label string, p_cat double, p_cow double, q double")
+    schema = "id long, label string, p_cat double, p_cow double, q double"
+    rows = spark.createDataFrame([(1, "cat", 0.9, 0.1, 0.0), (2, "cow", 0.1, 0.9, 0.0)], schema)
     with pytest.raises(ValueError, match="column 'q' is named after none of the classes cat, cow"):
         tares.spark.audit(rows, probs=["p_cat", "p_cow", "q"])
     with pytest.raises(ValueError, match="score must be posterior, .* on a cluster, got 'foo'"):

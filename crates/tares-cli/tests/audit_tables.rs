@@ -251,7 +251,8 @@ fn a_table_of_probabilities_is_one_with_another_column_and_with_a_bad_row() {
     let error = tares_in(place.path(), &["audit", "b.parquet", "--out", "z"]).fails(2);
     assert!(error.contains("b.parquet: probability must be in [0, 1], got 3 at row 7, class 1"), "{error}");
     // Features: the program says why it trains judges.
-    let start = OutTable::new().column("label", NAMES.map(str::to_owned).repeat(20)).unwrap();
+    let start =
+        OutTable::new().column("label", NAMES.repeat(20).into_iter().map(str::to_owned).collect::<Vec<_>>()).unwrap();
     let features = |shift: f32| (0..60).map(|row| shift + row as f32).collect::<Vec<f32>>();
     let table = start.column("width", features(1.0)).unwrap().column("height", features(2.0)).unwrap();
     table.write(&place.path().join("c.parquet"), false).unwrap();

@@ -87,14 +87,15 @@ fn expand(pattern: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
         }
         places = next;
     }
-    // A folder and one below it may both lead to a file, as two stars in a row do.
-    let mut seen = HashSet::new();
-    for place in places.into_iter().filter(|place| place.exists() && seen.insert(place.clone())) {
+    let (mut all, mut seen) = (Vec::new(), HashSet::new());
+    for place in places.into_iter().filter(|place| place.exists()) {
         match place.is_dir() {
-            true => collect(&place, found)?,
-            false => found.push(place),
+            true => collect(&place, &mut all)?,
+            false => all.push(place),
         }
     }
+    // `**` stands for a folder and for those below it, which lead to the same files.
+    found.extend(all.into_iter().filter(|file| seen.insert(file.clone())));
     Ok(())
 }
 

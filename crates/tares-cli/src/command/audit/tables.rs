@@ -71,7 +71,7 @@ impl Audit {
         if let LooksLike::Other(why) = look_at(&files, self.table_options()) {
             let first = files[0].display();
             screen.note(format!(
-                "{first}: judges are trained on its columns, which are no probabilities: {why}; name them with --probs if they are"
+                "{first}: judges are trained on its columns, which are no probabilities: {why}; name it with --probs if they are"
             ));
         }
     }
