@@ -174,6 +174,56 @@ def test_classes_of_files_are_numbers_only_where_all_of_them_are(names: list[str
     assert tares.spark._files._classes((names, places, names)) == classes
 
 
+def program(folder: Path, out: Path) -> tuple[float, set[tuple[str, str, str, float]]]:
+    """The rate and the suspects of the program on one machine."""
+    arguments = [PROGRAM, "audit", folder, "--id-column", "id", "--out", out, "--exit-zero", "--quiet"]
+    subprocess.run(arguments, check=True, capture_output=True)
+    rate = json.loads((out / "summary.json").read_text())["noise_rate"]
+    with (out / "suspects.csv").open(newline="") as file:
+        return rate, {(row["id"], row["given"], row["suggested"], float(row["score"])) for row in csv.DictReader(file)}
+
+
+@pytest.mark.skipif(not PROGRAM.exists(), reason="the program is not built")
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (["cat", "cow", "cub"], ["p_cub", "p_cow", "p_cat"]),  # "p_c" is not what stands before the classes
+        (list(range(11)), [f"p_{number}" for number in (0, 1, 10, 2, 3, 4, 5, 6, 7, 8, 9)]),
+        ([False, True], ["p_true", "p_false"]),
+        (["cat", "cow", "cub"], ["p_cub", "p_cow", "p_cat", "p_cod"]),  # a class that no row has
+    ],
+)
+def test_columns_in_any_order_are_the_classes_they_are_named_after(
+    spark: SparkSession, tmp_path: Path, labels: list[Any], names: list[str]
+) -> None:
+    noisy = make_noisy(2000, len(labels), rate=0.15, seed=4)
+    probs = np.pad(noisy.probs, ((0, 0), (0, len(names) - len(labels)))).astype(np.float32)
+    columns: dict[str, Any] = {"id": np.arange(2000), "label": [labels[label] for label in noisy.labels]}
+    called = [f"p_{str(label).lower() if isinstance(label, bool) else label}" for label in labels] + ["p_cod"]
+    columns |= {name: probs[:, called.index(name)] for name in names}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    rate, suspects = program(tmp_path / "a.parquet", tmp_path / "out")
+    assert abs(rate - 0.15) < 0.04
+    for found in [
+        tares.spark.audit(spark.read.parquet(str(tmp_path / "a.parquet")), probs=names),
+        tares.spark.audit_files(spark, tmp_path / "a.parquet"),
+    ]:
+        rows = found.suspects.collect()
+        text = {(str(row["id"]), str(row["given"]).lower(), str(row["suggested"]).lower(), round(row["score"], 4)) for row in rows}
+        assert found.noise_rate == rate
+        assert text == {(id, given, suggested, round(score, 4)) for id, given, suggested, score in suspects}
+        found.unpersist()
+
+
+def test_columns_that_name_other_classes_are_refused(spark: SparkSession) -> None:
+    schema = "id long, label string, p_cat double, p_cow double, q double"
+    rows = spark.createDataFrame([(1, "cat", 0.9, 0.1, 0.0), (2, "cow", 0.1, 0.9, 0.0)], schema)
+    with pytest.raises(ValueError, match="column 'q' is named after none of the classes cat, cow"):
+        tares.spark.audit(rows, probs=["p_cat", "p_cow", "q"])
+    with pytest.raises(ValueError, match="score must be posterior, .* on a cluster, got 'foo'"):
+        tares.spark.audit(rows, probs=["p_cat", "p_cow"], score="foo")  # type: ignore[arg-type]
+
+
 def test_files_that_cannot_be_used_are_named(spark: SparkSession, table: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nowhere"):
         tares.spark.audit_files(spark, tmp_path / "nowhere")

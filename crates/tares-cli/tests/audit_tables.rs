@@ -211,3 +211,57 @@ fn tables_with_other_columns_are_refused() {
     assert!(error.contains("--labels has no effect in an audit of tables"), "{error}");
     assert!(!at("x").exists());
 }
+
+#[test]
+fn columns_in_another_order_are_the_same_also_where_names_say_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let all = rows(600);
+    let write = |name: &str, rows: &[(String, usize, [f32; 3])], order: [usize; 3]| {
+        let labels: Vec<String> = rows.iter().map(|row| NAMES[row.1].to_owned()).collect();
+        let start = OutTable::new().column("label", labels).unwrap();
+        let table = order.iter().fold(start, |table, &class| {
+            let values: Vec<f32> = rows.iter().map(|row| row.2[class]).collect();
+            table.column(&format!("score_{}", class + 1), values).unwrap()
+        });
+        table.write(&place.path().join(name), false).unwrap();
+    };
+    write("a.parquet", &all[..300], [0, 1, 2]);
+    write("b.parquet", &all[300..], [0, 1, 2]);
+    write("c.parquet", &all[300..], [2, 1, 0]);
+    let mut found = Vec::new();
+    for second in ["b.parquet", "c.parquet"] {
+        tares_in(place.path(), &["audit", "a.parquet", second, "--out", second, "--exit-zero"]).success();
+        found.push(std::fs::read_to_string(place.path().join(second).join("suspects.csv")).unwrap());
+    }
+    assert_eq!(found[0], found[1]);
+}
+
+#[test]
+fn a_table_of_probabilities_is_one_with_another_column_and_with_a_bad_row() {
+    let place = tempfile::tempdir().unwrap();
+    let mut all = rows(60);
+    let sure: Vec<f32> = all.iter().map(|row| row.2[0]).collect();
+    table(&all, [0, 1, 2]).column("confidence", sure).unwrap().write(&place.path().join("a.parquet"), false).unwrap();
+    let (said, _) = tares_in(place.path(), &["audit", "a.parquet", "--out", "x", "--exit-zero"]).ends(0);
+    assert!(!said.contains("linear"), "{said}");
+    let listed = tares_in(place.path(), &["audit", "--probs", "a.parquet", "--out", "y", "--exit-zero"]).success();
+    assert_eq!(said.replace("x/", "y/"), listed);
+    all[7].2[1] = 3.0;
+    table(&all, [0, 1, 2]).write(&place.path().join("b.parquet"), false).unwrap();
+    let error = tares_in(place.path(), &["audit", "b.parquet", "--out", "z"]).fails(2);
+    assert!(error.contains("b.parquet: probability must be in [0, 1], got 3 at row 7, class 1"), "{error}");
+    // Features: the program says why it trains judges.
+    let start =
+        OutTable::new().column("label", NAMES.repeat(20).into_iter().map(str::to_owned).collect::<Vec<_>>()).unwrap();
+    let features = |shift: f32| (0..60).map(|row| shift + row as f32).collect::<Vec<f32>>();
+    let table = start.column("width", features(1.0)).unwrap().column("height", features(2.0)).unwrap();
+    table.write(&place.path().join("c.parquet"), false).unwrap();
+    let (_, notes) =
+        tares_in(place.path(), &["audit", "c.parquet", "--judges", "linear", "--out", "q", "--exit-zero"]).ends(0);
+    assert!(!notes.contains("are no probabilities"), "{notes}");
+    let (_, notes) = tares_in(place.path(), &["audit", "c.parquet", "--out", "r", "--exit-zero"]).ends(0);
+    assert!(
+        notes.contains("are no probabilities: the numbers of 60 of the first 60 rows are no parts of 1"),
+        "{notes}"
+    );
+}

@@ -3,10 +3,10 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use tares_core::estimate::Probabilities;
+use tares_core::estimate::{MissingRows, NO_LABEL, Probabilities};
 use tares_data::probabilities::{
-    Agreed, FileRows, LabelList, ProbabilitySource, ProbabilityTables, TableOptions, agree, in_classes, read_labels,
-    read_truth,
+    Agreed, FileRows, LabelList, LooksLike, ProbabilitySource, ProbabilityTables, TableLayout, TableOptions, agree,
+    in_classes, look_at, read_labels, read_truth,
 };
 use tares_data::{OutTable, npy};
 
@@ -203,4 +203,123 @@ fn parts_agree_with_the_whole_on_the_classes() {
     let columns = part("d.parquet", &[0], "y");
     let said = open(&columns).with_layout(&layout).unwrap_err().to_string();
     assert!(said.contains("must have the columns of the other tables (1, 2, x), got 1, 2, y"), "{said}");
+}
+
+/// A table of labels beside these columns.
+fn labelled(path: &Path, labels: &[&str], columns: &[(&str, &[f32])]) -> PathBuf {
+    let start = OutTable::new().column("label", owned(labels)).unwrap();
+    let table = columns.iter().fold(start, |table, (name, cells)| table.column(name, cells.to_vec()).unwrap());
+    table.write(path, false).unwrap();
+    path.to_owned()
+}
+
+fn values_of(tables: &tares_data::probabilities::ClassTables) -> Vec<f32> {
+    let rows = FileRows::<f32>::of(&tables.file);
+    let mut values = vec![0.0; rows.rows() * rows.classes()];
+    rows.read(0, &mut values).unwrap();
+    values
+}
+
+/// Names that say nothing about classes still say which column is which: the order of the first file counts for all.
+#[test]
+fn columns_of_later_files_are_found_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let labels = ["ant", "bee", "cat"];
+    let (one, two, three) = ([0.7f32, 0.1, 0.2], [0.2f32, 0.8, 0.2], [0.1f32, 0.1, 0.6]);
+    let first = labelled(&at("a.parquet"), &labels, &[("s_1", &one), ("s_2", &two), ("s_3", &three)]);
+    for name in ["b.parquet", "b.csv"] {
+        let other = labelled(&at(name), &labels, &[("s_3", &three), ("s_1", &one), ("s_2", &two)]);
+        let options = TableOptions::default();
+        let both = ProbabilityTables::open(&[first.clone(), other.clone()], options).unwrap().with_classes().unwrap();
+        let values = values_of(&both);
+        assert_eq!((&values[..9], &values[..3]), (&values[9..], &[0.7, 0.2, 0.1][..]), "{name}");
+        // And in parts, each read on its own.
+        let open = |path: &PathBuf| ProbabilityTables::open_part(path, options).unwrap().unwrap();
+        let layout = open(&first).layout(owned(&labels)).unwrap();
+        assert_eq!(values_of(&open(&other).with_layout(&layout).unwrap()), values[..9], "{name}");
+    }
+}
+
+#[test]
+fn a_class_that_no_row_has_is_one_if_a_column_is_called_like_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let (one, two, three) = ([0.7f32, 0.1], [0.2f32, 0.1], [0.1f32, 0.8]);
+    for (labels, names, classes) in [
+        (["cat", "dog"], ["p_dog", "p_cow", "p_cat"], ["cat", "cow", "dog"]),
+        (["0", "2"], ["p_2", "p_1", "p_0"], ["0", "1", "2"]),
+    ] {
+        let columns = [(names[0], &one[..]), (names[1], &two[..]), (names[2], &three[..]), ("sure", &one[..])];
+        labelled(&path, &labels, &columns);
+        let tables = ProbabilityTables::open(std::slice::from_ref(&path), TableOptions::default()).unwrap();
+        let tables = tables.with_classes().unwrap();
+        assert_eq!((&tables.agreed.classes, &tables.agreed.given), (&owned(&classes), &vec![0, 2]));
+        assert_eq!(values_of(&tables), [0.1, 0.2, 0.7, 0.8, 0.1, 0.1]);
+    }
+}
+
+#[test]
+fn rows_of_text_without_a_label_are_left_out_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.csv");
+    fs::write(&path, "label,p_cat,p_dog\ncat,0.9,0.1\n,0.5,0.5\ndog,0.2,0.8\n").unwrap();
+    let open = |missing| {
+        let options = TableOptions { missing, ..TableOptions::default() };
+        ProbabilityTables::open(std::slice::from_ref(&path), options).map(|tables| tables.with_classes().unwrap())
+    };
+    assert_eq!(open(MissingRows::Skip).unwrap().agreed.given, [0, NO_LABEL, 1]);
+    assert!(open(MissingRows::Refuse).unwrap_err().to_string().contains("row 1: has no label"));
+}
+
+#[test]
+fn a_class_called_na_has_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let (one, two) = ([0.7f32, 0.1], [0.3f32, 0.9]);
+    labelled(&path, &["EU", "NA"], &[("p_EU", &one), ("p_NA", &two)]);
+    let tables = ProbabilityTables::open(std::slice::from_ref(&path), TableOptions::default()).unwrap();
+    assert_eq!(tables.with_classes().unwrap().agreed, Agreed { classes: owned(&["EU", "NA"]), given: vec![0, 1] });
+    labelled(&path, &["EU", "NA"], &[("a", &one), ("b", &two), ("c", &two)]);
+    let tables = ProbabilityTables::open(std::slice::from_ref(&path), TableOptions::default()).unwrap();
+    let said = tables.with_classes().unwrap_err().to_string();
+    assert!(said.contains("'NA' is a label too: where a label is missing, leave it empty"), "{said}");
+}
+
+#[test]
+fn truths_are_the_columns_called_so_or_zero_and_one() {
+    for (names, classes, columns) in [
+        (["p_true", "p_false"], ["false", "true"], [1, 0]),
+        (["p_1", "p_0"], ["0", "1"], [1, 0]),
+        (["a", "b"], ["false", "true"], [0, 1]),
+    ] {
+        let (layout, found) = TableLayout::of_names(owned(&["true", "false"]), Some(owned(&names)), 2).unwrap();
+        assert_eq!((layout.classes, found), (owned(&classes), columns.to_vec()));
+        assert_eq!((layout.places["false"], layout.places["true"]), (0, 1));
+    }
+}
+
+#[test]
+fn what_a_file_looks_like_is_told_from_names_and_from_most_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let look = |labels: [&str; 2], names: [&str; 3], bad: usize| {
+        let labels: Vec<&str> = (0..200).map(|row| labels[row % 2]).collect();
+        let column = |p: f32| (0..200).map(|row| if row < bad { 7.0 } else { p }).collect::<Vec<f32>>();
+        let cells = [column(0.75), column(0.25), vec![0.5; 200]];
+        // The third column makes no sum of 1 by itself.
+        let width = if names[2].is_empty() { 2 } else { 3 };
+        let columns: Vec<(&str, &[f32])> = (0..width).map(|at| (names[at], &cells[at][..])).collect();
+        labelled(&path, &labels, &columns);
+        look_at(std::slice::from_ref(&path), TableOptions::default())
+    };
+    let is = LooksLike::Probabilities;
+    assert_eq!(look(["cat", "dog"], ["a", "b", ""], 0), is);
+    assert_eq!(look(["cat", "dog"], ["a", "b", ""], 1), is, "the audit names the bad row");
+    assert_eq!(look(["cat", "dog"], ["p_cat", "p_dog", "sure"], 0), is, "a column beside them");
+    assert_eq!(look(["0", "1"], ["p_0", "p_1", "sure"], 0), is);
+    // Features, among them pixels that are called like classes.
+    let LooksLike::Other(why) = look(["cat", "dog"], ["a", "b", "c"], 0) else { panic!("features") };
+    assert!(why.contains("200 of the first 200 rows"), "{why}");
+    assert!(matches!(look(["0", "1"], ["pixel0", "pixel1", "pixel2"], 150), LooksLike::Other(_)));
 }

@@ -61,6 +61,7 @@ fn _tares(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<parts::PartTotals>()?;
     module.add_class::<table_part::TablePart>()?;
     module.add_function(wrap_pyfunction!(table_part::find_tables, module)?)?;
+    module.add_function(wrap_pyfunction!(table_part::agree_names, module)?)?;
     module.add_function(wrap_pyfunction!(parts::draw_chances, module)?)?;
     module.add_function(wrap_pyfunction!(parts::drawn_rows, module)?)?;
     module.add_function(wrap_pyfunction!(parts::fit_noise, module)?)?;

@@ -19,6 +19,17 @@ pub fn find_tables(named: Vec<PathBuf>) -> PyResult<Vec<PathBuf>> {
     probabilities::find_tables(&named).map_err(unread)
 }
 
+/// Which of `width` columns, perhaps with names, is which class: the classes, the class of every label, the column of every class.
+#[pyfunction]
+pub fn agree_names(
+    labels: Vec<String>,
+    columns: Option<Vec<String>>,
+    width: usize,
+) -> PyResult<(Vec<String>, HashMap<String, Label>, Vec<usize>)> {
+    let (layout, columns) = TableLayout::of_names(labels, columns, width).map_err(PyValueError::new_err)?;
+    Ok((layout.classes, layout.places, columns))
+}
+
 /// One table of many, and which of its columns are what. Nothing is read before it is asked for.
 #[pyclass(frozen, module = "tares._tares")]
 pub struct TablePart {

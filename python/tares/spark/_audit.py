@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from types import SimpleNamespace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -47,14 +46,15 @@ def audit(
     df
         A row per sample.
     label
-        The column of given labels: whole numbers that count the classes from 0, or names.
+        The column of given labels: whole numbers that count the classes from 0, names, or true and false.
     probs
-        Out-of-sample probabilities: a column of arrays, or a list of columns, one per class.
+        Out-of-sample probabilities: a column of arrays, or a list of columns, one per class. Columns that are named after the classes
+        (``cat``, or all with the same text around it, as in ``p_cat``) may be in any order, as for ``tares audit``.
     id
         The column that names the rows: text or whole numbers, a different one for every row. It decides which rows the noise is estimated
         from, so that partitions don't.
     classes
-        The labels in the order of the probabilities. Not needed for numbers from 0 on, or if columns are named after the classes.
+        The labels in the order of the probabilities, whatever these are called. Not needed for numbers from 0 on, or if columns are named after the classes.
     score
         How suspects are ranked. 0 is certainly wrong, 1 certainly right.
     missing
@@ -76,14 +76,16 @@ def audit(
     rows, lists, columns = _select(df, label, probs, id)
     counted = _count_labels(rows, label, skip)
     width = len(columns) if columns else _array_length(rows, str(probs))
-    known = _classes([value for value, _ in counted], columns, width, classes)
+    known, order = _classes([value for value, _ in counted], columns, width, classes)
+    if columns:
+        rows = rows.select(ID, LABEL, *(f"{PROBS}_{place}" for place in order))
     place = {value: number for number, value in enumerate(known)}
     counts = [0] * len(known)
     for value, count in counted:
         counts[place[value]] += count
     layout = Layout(known, lists, score, skip)
     model = _fit(rows, layout, counts, seed, rows.schema[LABEL].dataType)
-    return _judge(rows, layout, model, df.schema[id].dataType)
+    return _judge(rows, layout, model, df.schema[id].dataType, df.schema[label].dataType)
 
 
 def check(score: str, missing: str) -> bool:
@@ -96,8 +98,8 @@ def check(score: str, missing: str) -> bool:
     """
     if missing not in ("error", "skip"):
         raise ValueError(f"missing must be 'error' or 'skip', got {missing!r}")
-    if str(score) == "class-adjusted":
-        raise ValueError("score must be posterior, self-confidence, normalised-margin or entropy-adjusted on a cluster, got class-adjusted")
+    if str(score) not in get_args(Score):
+        raise ValueError(f"score must be {', '.join(get_args(Score)[:-1])} or {get_args(Score)[-1]} on a cluster, got {score!r}")
     return missing == "skip"
 
 
@@ -146,11 +148,14 @@ def _select(df: DataFrame, label: str, probs: str | Sequence[str], id: str) -> t
             raise ValueError(f"{what}: there is no column {name!r} among {', '.join(fields)}")
     whole = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
     for what, name in [("label", label), ("id", id)]:
-        if not isinstance(fields[name], (*whole, T.StringType)):
+        truths = (T.BooleanType,) if what == "label" else ()
+        if not isinstance(fields[name], (*whole, T.StringType, *truths)):
             raise ValueError(f"{what}: column {name!r} must hold text or whole numbers, got {fields[name].simpleString()}")
     label_column = F.col(_quoted(label))
     if isinstance(fields[label], whole):
         label_column = label_column.cast("long")
+    elif isinstance(fields[label], T.BooleanType):
+        label_column = label_column.cast("string")  # true and false, as columns may be called
     # Whole numbers go to the workers as they are: text would take most of the time there.
     id_column = F.col(_quoted(id))
     if isinstance(fields[id], whole):
@@ -203,32 +208,34 @@ def _array_length(rows: DataFrame, probs: str) -> int:
     return int(first[0])
 
 
-def _classes(labels: list[Any], columns: list[str], width: int, told: Sequence[Any] | None) -> list[Any]:
-    """The labels in the order of the probabilities."""
+def _classes(labels: list[Any], columns: list[str], width: int, told: Sequence[Any] | None) -> tuple[list[Any], list[int]]:
+    """The labels in the order of the classes, and the column of every class: by the program's own rule."""
     if told is not None:
-        known = list(told)
+        known = [str(value).lower() if isinstance(value, bool) else value for value in told]
         if len(known) != width or len(set(known)) != width:
             raise ValueError(f"classes must name each of the {width} probabilities once, got {len(set(known))} names")
-    elif all(isinstance(value, int) and 0 <= value < width for value in labels):
-        known = list(range(width))
-    else:
-        # Columns called like the classes, perhaps all with the same text around it (p_cat, p_dog).
-        before = os.path.commonprefix(columns) if columns else ""
-        after = os.path.commonprefix([name[len(before) :][::-1] for name in columns])[::-1] if columns else ""
-        inside = [name[len(before) : len(name) - len(after)] for name in columns]
-        as_text = {str(value): value for value in labels}
-        for names in (columns, inside):
-            if names and set(as_text) <= set(names):
-                return [as_text.get(name, name) for name in names]
-        known = sorted(labels)
-    unknown = [value for value in labels if value not in set(known)]
-    if unknown or len(known) != width:
-        shown = ", ".join(repr(value) for value in sorted(labels, key=str)[:8])
-        raise ValueError(
-            f"{len(labels)} different labels ({shown}{', …' if len(labels) > 8 else ''}) do not fit {width} probabilities: labels must be "
-            f"0..{width}, or name the columns, or be as many as there are classes, or say what they are with classes=[…]"
-        )
-    return known
+        unknown = [value for value in labels if value not in set(known)]
+        if unknown:
+            raise ValueError(f"classes must name every label, got none for {', '.join(map(repr, sorted(unknown)[:8]))}")
+        return known, list(range(width))
+    try:
+        names, places, order = _tares.agree_names([str(value) for value in labels], columns or None, width)
+    except ValueError as error:
+        raise ValueError(f"{error}; or say what they are with classes=[…]") from None
+    unused = [name for place, name in enumerate(columns) if place not in order]
+    if unused:
+        raise ValueError(f"probs: column {unused[0]!r} is named after none of the classes {', '.join(names[:8])}")
+    if all(isinstance(value, int) and places[str(value)] == value for value in labels):
+        return list(range(width)), order
+    # As the labels are; a class that no row has, as its column is.
+    by_place = {places[str(value)]: value for value in labels}
+    known = [by_place.get(place, name) for place, name in enumerate(names)]
+    if not isinstance(labels[0], int):
+        return known, order
+    words = [name for name in known if not re.fullmatch(r"-?\d+", str(name))]
+    if words:
+        raise ValueError(f"probs: a column is named after {words[0]!r}, which is no whole number as the labels are")
+    return [int(name) for name in known], order
 
 
 def _fit(rows: DataFrame, layout: Layout, counts: list[int], seed: int, label_type: T.DataType) -> bytes:
@@ -249,10 +256,11 @@ def _fit(rows: DataFrame, layout: Layout, counts: list[int], seed: int, label_ty
     return _tares.fit_noise([bytes(row["rows"]) for row in problems(found, rows)], counts)
 
 
-def _judge(rows: DataFrame, layout: Layout, model: bytes, id_type: T.DataType) -> SparkAudit:
+def _judge(rows: DataFrame, layout: Layout, model: bytes, id_type: T.DataType, label_kind: T.DataType) -> SparkAudit:
     session = rows.sparkSession
     text = isinstance(rows.schema[LABEL].dataType, T.StringType)
     label_type = pa.string() if text else pa.int64()
+    truths = isinstance(label_kind, T.BooleanType)
     text_ids = isinstance(rows.schema[ID].dataType, T.StringType)
     row_id_type = pa.string() if text_ids else pa.int64()
     try:
@@ -265,11 +273,13 @@ def _judge(rows: DataFrame, layout: Layout, model: bytes, id_type: T.DataType) -
 
     def suspects(judged: DataFrame) -> DataFrame:
         found = judged.filter("counts IS NULL AND problem IS NULL").drop("counts", "problem")
+        if truths:
+            found = found.withColumns({name: F.col(name).cast("boolean") for name in ("given", "suggested")})
         return found.withColumn("id", F.col("id").cast(id_type))
 
     schema = suspects_schema("string" if text_ids else "long", "string" if text else "long")
     judged = rows.mapInArrow(judge, f"{schema}, counts binary, problem string")
-    return keep(judged, model, layout.classes, suspects, rows)
+    return keep(judged, model, [name == "true" for name in layout.classes] if truths else layout.classes, suspects, rows)
 
 
 class SparkAudit:

@@ -51,7 +51,8 @@ def audit_files(
     Returns
     -------
     SparkAudit
-        The suspects as a table of the cluster, and how many labels are wrong. Labels are numbers if all of them are, else text.
+        The suspects as a table of the cluster, and how many labels are wrong. Labels are numbers if all of them are, else text
+        (``true`` and ``false`` where files hold truth values).
 
     Raises
     ------

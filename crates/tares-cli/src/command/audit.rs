@@ -128,7 +128,10 @@ impl Audit {
             (None, [path], _) => self.of_probabilities(path, screen)?,
             (None, [_, ..], _) => return Err(several_probabilities()),
             (None, [], [place, ..]) if self.is_of_run() => self.of_run(place, screen)?,
-            (None, [], [source, ..]) => self.of_data(source, &out.join(FOLDS), screen)?,
+            (None, [], [source, ..]) => {
+                self.say_why_judges(screen);
+                self.of_data(source, &out.join(FOLDS), screen)?
+            }
             (None, [], []) => return Err(Failure::new("name data, a run, or --probs with --labels")),
         };
         // Beside given probabilities, features serve a second estimate, from the labels of each row's nearest neighbours.

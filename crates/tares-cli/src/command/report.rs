@@ -1,7 +1,7 @@
 //! `tares report`: makes tables, pictures and a page from runs.
 
 use super::Exit;
-use crate::record::RunRecord;
+use crate::record::{RunRecord, State};
 use crate::report::told_apart::told_apart;
 use crate::report::{self, summary};
 use crate::run::experiment::Experiment;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
   tares report runs/a runs/b              two runs side by side
   tares report runs/table --out paper     all runs below a directory, e.g. of `tares compare`
 
-Of a comparison that is not finished, it joins what is there and says what is missing.
+Of a comparison that is not finished, it joins the finished runs and says what is missing.
 Writes report.html, summary.csv, the tables as .txt, .md, .tex and .csv, and every picture as .svg and .png.")]
 pub struct Report {
     /// Run directories, or directories that contain them
@@ -37,28 +37,45 @@ impl Report {
     /// Reads the runs and writes the report.
     ///
     /// # Errors
-    /// There is no run, a record is damaged, or the output cannot be written.
+    /// There is no run, or the output cannot be written; or, when the report of the others is written, a record is damaged.
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
         let expected = expected(&self.runs)?;
-        let runs = read_runs(&self.runs)?;
+        let Found { runs, left_out, damaged } = read_runs(&self.runs)?;
+        damaged.iter().for_each(|problem| screen.warning(problem));
+        if runs.is_empty() {
+            say_missing(&expected, screen)?;
+            return Err(nothing_to_report(&self.runs, left_out, &damaged));
+        }
         let out = self.out.unwrap_or_else(|| self.runs[0].join("report"));
         let title = self.title.unwrap_or_else(|| report::title(&runs));
         let rows = report::write_all(&out, &title, &runs)?;
         screen.line(summary::accuracy_table(&rows).text(screen))?;
+        let begun = runs.iter().filter(|run| run.manifest.state == State::Unfinished).count();
+        if begun > 0 {
+            screen.note(format!("unfinished runs, which count as far as they are: {begun} of {}", runs.len()));
+        }
+        if left_out > 0 {
+            screen.note(format!("unfinished runs of the comparison, which are left out: {left_out}"));
+        }
         say_missing(&expected, screen)?;
         screen.line(format!("{}", out.join("report.html").display()))?;
         let missing: Vec<&RunProgress> = expected.iter().filter(|run| !run.finished).collect();
-        screen.result(
-            || serde_json::json!({ "page": json_path(&out.join("report.html")), "runs": rows, "missing": missing }),
-        )?;
-        Ok(Exit::Fine)
+        screen.result(|| {
+            let page = json_path(&out.join("report.html"));
+            serde_json::json!({ "page": page, "runs": rows, "missing": missing, "left_out": left_out, "damaged": damaged })
+        })?;
+        match damaged.len() {
+            0 => Ok(Exit::Fine),
+            count => Err(Failure::new(format!("runs that could not be read and are not in the report: {count}"))
+                .way_out("train them again, or remove their directories")),
+        }
     }
 }
 
 /// The progress of all runs of the comparisons in these directories; other directories are skipped.
 fn expected(places: &[PathBuf]) -> Outcome<Vec<RunProgress>> {
     let mut found = Vec::new();
-    for place in places.iter().filter(|place| place.join("experiment.toml").is_file()) {
+    for place in places.iter().filter(|place| is_comparison(place)) {
         let experiment: Experiment = spec_file::read(&place.join("experiment.toml"))?;
         found.extend(experiment.runs()?.iter().map(|spec| RunProgress::of(place, spec)));
     }
@@ -85,36 +102,62 @@ fn say_missing(expected: &[RunProgress], screen: &Screen) -> Outcome<()> {
 /// At most this many missing runs are listed.
 const SHOWN: usize = 40;
 
-/// Reads the runs in and below the given directories that have at least one epoch, ordered by path.
-///
-/// # Errors
-/// There is no such run, or one is damaged.
-pub fn read_runs(places: &[PathBuf]) -> Outcome<Vec<RunRecord>> {
+/// What there is to report.
+struct Found {
+    /// Runs with at least one epoch, ordered by path; of comparisons only finished ones, since means must not join both.
+    runs: Vec<RunRecord>,
+    /// How many unfinished runs of comparisons are left out.
+    left_out: usize,
+    /// What is wrong with runs that cannot be read.
+    damaged: Vec<String>,
+}
+
+/// Reads the runs in and below the given directories.
+fn read_runs(places: &[PathBuf]) -> Outcome<Found> {
     let mut found = Vec::new();
     for place in places {
         if !place.is_dir() {
-            return Err(Failure::new(format!("{}: no such directory", place.display()))
-                .way_out("name a directory that `tares train` or `tares compare` wrote"));
+            return Err(Failure::new(format!("{}: no such directory", place.display())).way_out(NAME_A_RUN));
         }
-        collect(place, 4, &mut found)?;
+        collect(place, 4, false, &mut found)?;
     }
-    let mut runs = Vec::new();
-    for path in &found {
-        runs.push(RunRecord::read(path)?);
+    let (mut runs, mut left_out, mut damaged) = (Vec::new(), 0, Vec::new());
+    for (path, compared) in &found {
+        match RunRecord::read(path) {
+            Ok(run) if *compared && run.manifest.state == State::Unfinished => left_out += 1,
+            Ok(run) => runs.push(run),
+            Err(problem) => damaged.push(problem.to_string()),
+        }
     }
     runs.retain(|run| !run.epochs.is_empty());
-    if runs.is_empty() {
-        let names: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
-        return Err(Failure::new(format!("{}: found no run with at least one epoch", names.join(", ")))
-            .way_out("name a directory that `tares train` or `tares compare` wrote"));
-    }
-    Ok(told_apart(runs))
+    Ok(Found { runs: told_apart(runs), left_out, damaged })
 }
 
-/// Looks for run directories, a few levels deep.
-fn collect(place: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Outcome<()> {
+const NAME_A_RUN: &str = "name a directory that `tares train` or `tares compare` wrote";
+
+/// Why there is no report.
+fn nothing_to_report(places: &[PathBuf], left_out: usize, damaged: &[String]) -> Failure {
+    let names: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
+    let names = names.join(", ");
+    match (places.iter().any(|place| is_comparison(place)) || left_out > 0, damaged.is_empty()) {
+        (true, true) => Failure::new(format!("{names}: no run of the comparison is finished yet"))
+            .way_out("wait until one is, or go on: type the same `tares compare` again"),
+        (_, false) => {
+            Failure::new(format!("{names}: no run to report; runs that could not be read: {}", damaged.len()))
+                .way_out("train them again, or remove their directories")
+        }
+        (false, true) => Failure::new(format!("{names}: found no run with at least one epoch")).way_out(NAME_A_RUN),
+    }
+}
+
+fn is_comparison(place: &Path) -> bool {
+    place.join("experiment.toml").is_file()
+}
+
+/// Looks for run directories, a few levels deep, and whether they are below a comparison.
+fn collect(place: &Path, depth: usize, compared: bool, found: &mut Vec<(PathBuf, bool)>) -> Outcome<()> {
     if place.join("manifest.json").is_file() {
-        found.push(place.to_owned());
+        found.push((place.to_owned(), compared));
         return Ok(());
     }
     if depth == 0 {
@@ -124,5 +167,6 @@ fn collect(place: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Outcome<()> 
     let mut children: Vec<PathBuf> =
         entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.is_dir()).collect();
     children.sort();
-    children.iter().try_for_each(|child| collect(child, depth - 1, found))
+    let compared = compared || is_comparison(place);
+    children.iter().try_for_each(|child| collect(child, depth - 1, compared, found))
 }

@@ -34,7 +34,7 @@ const MODELS: [&str; 2] = [NETWORK_FILE, PANEL_FILE];
 #[derive(Debug)]
 pub struct RunDirectory {
     path: PathBuf,
-    _lock: RunLock,
+    lock: RunLock,
 }
 
 impl RunDirectory {
@@ -64,7 +64,7 @@ impl RunDirectory {
     pub fn attempt(path: &Path, watched: &mut WatchedLock) -> Outcome<(Option<Self>, Option<LockOwner>)> {
         create_directory(path)?;
         Ok(match RunLock::attempt(path, watched)? {
-            LockAttempt::Taken(lock, before) => (Some(Self { path: path.to_owned(), _lock: lock }), before),
+            LockAttempt::Taken(lock, before) => (Some(Self { path: path.to_owned(), lock }), before),
             LockAttempt::Held(owner) => (None, Some(owner)),
         })
     }
@@ -84,6 +84,7 @@ impl RunDirectory {
     /// # Errors
     /// The disk is full or the directory read-only.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Outcome<()> {
+        self.lock.check()?;
         write_whole(&self.file(name), bytes)
     }
 
@@ -109,6 +110,7 @@ impl RunDirectory {
     /// # Errors
     /// The disk is full or the directory read-only.
     pub fn append_epoch(&self, epoch: &EpochRecord) -> Outcome<()> {
+        self.lock.check()?;
         let (path, line) = (self.file("epochs.jsonl"), epoch.line()?);
         let append = || OpenOptions::new().create(true).append(true).open(&path)?.write_all(&line);
         append().map_err(|error| Failure::file(&path, "write", &error))
@@ -149,6 +151,7 @@ impl RunDirectory {
     /// # Errors
     /// It cannot be removed.
     pub fn remove(&self, name: &str) -> Outcome<()> {
+        self.lock.check()?;
         remove(&self.file(name))
     }
 }
@@ -209,6 +212,25 @@ mod tests {
         run.write_epochs(&epochs[..4]).unwrap();
         run.append_epoch(&epochs[4]).unwrap();
         assert_eq!(read_epochs(&run.file("epochs.jsonl")).unwrap(), epochs[..5]);
+    }
+
+    #[test]
+    fn a_directory_that_was_taken_over_is_not_written_to() {
+        let place = tempfile::tempdir().unwrap();
+        let record = made_up("npcl", "symmetric", 0.5, 1, 0.9);
+        let run = RunDirectory::lock(place.path()).unwrap();
+        fs::write(run.file(".lock"), "node7 12 3 1\n").unwrap();
+        let tries = [
+            run.append_epoch(&record.epochs[0]),
+            run.write_manifest(&record.manifest),
+            run.write("checkpoint.bin", b"late"),
+            run.remove("checkpoint.bin"),
+        ];
+        for said in tries.map(|tried| tried.unwrap_err().to_string()) {
+            assert!(said.contains("taken over by process 12 on node7"), "{said}");
+        }
+        let left: Vec<_> = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, [".lock"]);
     }
 
     #[test]

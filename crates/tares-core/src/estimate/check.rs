@@ -1,5 +1,6 @@
 //! Checks every row (are these probabilities?) and counts. Everything later relies on it.
 
+use super::missing::MissingRows;
 use super::pass::{Block, fold};
 use super::probabilities::{Number, Probabilities};
 use super::row::{RowSummary, first_choice};
@@ -41,6 +42,18 @@ impl Overview {
     /// No rows; lengths that differ; labels outside 0..K; NaN or infinite values; logits in place of probabilities;
     /// rows that don't sum to 1: the message names the worst.
     pub fn of<P: Probabilities + ?Sized>(probs: &P, given: &[Label]) -> Result<Self> {
+        Self::of_present(probs, given, MissingRows::Refuse)
+    }
+
+    /// The same of the rows that lack nothing, where others are left out.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub(crate) fn of_present<P: Probabilities + ?Sized>(
+        probs: &P,
+        given: &[Label],
+        missing: MissingRows,
+    ) -> Result<Self> {
         check_sizes(probs, given)?;
         let mut total = Tally::new(probs.classes());
         fold(
@@ -48,7 +61,7 @@ impl Overview {
             given,
             || Tally::new(probs.classes()),
             |tally, block| {
-                widest(CountBlock { tally, block });
+                widest(CountBlock { tally, block, missing });
                 Ok(())
             },
             |tally| {
@@ -88,6 +101,7 @@ impl RowSummary {
 struct CountBlock<'a, R> {
     tally: &'a mut Tally,
     block: &'a Block<'a, R>,
+    missing: MissingRows,
 }
 
 impl<R: Number> Work for CountBlock<'_, R> {
@@ -96,6 +110,9 @@ impl<R: Number> Work for CountBlock<'_, R> {
     #[inline(always)]
     fn run(self) {
         for (index, label, row) in self.block.rows() {
+            if self.missing.leaves_out(label, row) {
+                continue;
+            }
             self.tally.add(index, label, row);
         }
     }

@@ -30,6 +30,11 @@ impl MissingRows {
         Some(counts)
     }
 
+    /// Whether a row is left out.
+    pub(crate) fn leaves_out<R: Number>(self, label: Label, row: &[R]) -> bool {
+        self == Self::Skip && (label == NO_LABEL || self.skips(row))
+    }
+
     /// Whether a row is left out because of its probabilities.
     pub(crate) fn skips<R: Number>(self, row: &[R]) -> bool {
         self == Self::Skip && row.iter().any(|value| value.narrow().is_nan())

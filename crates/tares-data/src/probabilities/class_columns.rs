@@ -1,6 +1,9 @@
 //! Which column of a probability file belongs to which class: by name where columns are named after the classes, else by
 //! position.
 
+use super::sort_classes;
+use std::collections::HashSet;
+
 /// The columns of the classes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassColumns {
@@ -25,13 +28,9 @@ impl ClassColumns {
     /// # Errors
     /// Names that fit some classes but not all: positions would be a guess. Too few or too many columns.
     pub(crate) fn find(names: &[String], classes: &[String]) -> Result<Self, String> {
-        let around = std::iter::once((String::new(), String::new())).chain(affixes(names, classes));
-        for (before, after) in around {
-            let column = |class: &String| names.iter().position(|name| named(name, &before, class, &after));
-            if let Some(columns) = classes.iter().map(column).collect::<Option<Vec<usize>>>() {
-                let unused = (0..names.len()).filter(|at| !columns.contains(at)).collect();
-                return Ok(Self { columns, by_name: true, unused });
-            }
+        if let Some(columns) = Self::named_after(names, classes).map(|(columns, _)| columns) {
+            let unused = (0..names.len()).filter(|at| !columns.contains(at)).collect();
+            return Ok(Self { columns, by_name: true, unused });
         }
         let is_class = |name: &String| classes.iter().any(|class| class == name.trim());
         let list = |names: Vec<&String>| {
@@ -60,12 +59,48 @@ impl ClassColumns {
         }
         Ok(Self::in_order(classes.len()))
     }
+
+    /// The classes that columns named after `labels` speak of: the labels, and what other columns have between the same texts, since no
+    /// row may have one of the classes. Nothing where columns are not named after the labels.
+    pub(super) fn classes_of_names(names: &[String], labels: &[String]) -> Option<Vec<String>> {
+        let (columns, (before, after)) = Self::named_after(names, labels)?;
+        let mut classes = labels.to_vec();
+        if !(before.is_empty() && after.is_empty()) {
+            let others = names.iter().enumerate().filter(|(at, _)| !columns.contains(at));
+            let inside = others.filter_map(|(_, name)| inside(name, &before, &after).filter(|name| !name.is_empty()));
+            classes.extend(inside.map(str::to_owned));
+        }
+        sort_classes(&mut classes);
+        Some(classes)
+    }
+
+    /// The columns that are called like the classes, and the texts around them. `True` is `p_true` where nothing is called `p_True`.
+    fn named_after(names: &[String], classes: &[String]) -> Option<(Vec<usize>, (String, String))> {
+        let exact = |names: &[String], classes: &[String]| {
+            let around = std::iter::once((String::new(), String::new())).chain(affixes(names, classes));
+            around.into_iter().find_map(|(before, after)| {
+                let called = |name: &str, class: &str| inside(name, &before, &after).is_some_and(|name| name == class);
+                let column = |class: &String| names.iter().position(|name| called(name, class));
+                Some((classes.iter().map(column).collect::<Option<Vec<usize>>>()?, (before.clone(), after.clone())))
+            })
+        };
+        exact(names, classes).or_else(|| {
+            let lower = |names: &[String]| names.iter().map(|name| name.to_lowercase()).collect::<Vec<_>>();
+            let (small, classes) = (lower(names), lower(classes));
+            let differ = |names: &[String]| names.iter().collect::<HashSet<_>>().len() == names.len();
+            let (columns, (before, after)) = exact(&small, &classes).filter(|_| differ(&small) && differ(&classes))?;
+            // The texts as they are written.
+            let name = names[*columns.first()?].trim();
+            let end = name.len().checked_sub(after.len())?;
+            let written = (name.get(..before.len())?.to_owned(), name.get(end..)?.to_owned());
+            Some((columns, written))
+        })
+    }
 }
 
-/// Whether a column is called like a class with this text around it.
-fn named(name: &str, before: &str, class: &str, after: &str) -> bool {
-    let inside = name.trim().strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
-    inside.is_some_and(|inside| inside == class)
+/// What stands between two texts in the name of a column.
+fn inside<'a>(name: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    name.trim().strip_prefix(before)?.strip_suffix(after)
 }
 
 /// The texts that may stand around all class names: those around a class in the name of a column that belongs to it. With the
@@ -102,6 +137,25 @@ mod tests {
         // A class inside another's name, and every class a digit.
         let found = find(&["p10", "p1", "p0", "p2"], &["0", "1", "2", "10"]).unwrap();
         assert_eq!((found.columns, found.by_name), (vec![2, 1, 3, 0], true));
+    }
+
+    #[test]
+    fn case_decides_only_where_it_must() {
+        let found = find(&["p_true", "p_false"], &["False", "True"]).unwrap();
+        assert_eq!((found.columns, found.by_name), (vec![1, 0], true));
+        let found = find(&["p_b", "p_B"], &["B", "b"]).unwrap();
+        assert_eq!((found.columns, found.by_name), (vec![1, 0], true));
+    }
+
+    #[test]
+    fn columns_called_alike_are_classes_though_no_row_has_them() {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let of = |names: &[&str], labels: &[&str]| ClassColumns::classes_of_names(&owned(names), &owned(labels));
+        let names = ["p_cub", "sure", "p_cow", "p_cat"];
+        assert_eq!(of(&names, &["cat", "cub"]), Some(owned(&["cat", "cow", "cub"])));
+        assert_eq!(of(&["p10", "p2", "p0"], &["0", "2"]), Some(owned(&["0", "2", "10"])));
+        assert_eq!(of(&["cat", "sure", "cub"], &["cat", "cub"]), Some(owned(&["cat", "cub"])));
+        assert_eq!(of(&["a", "b"], &["cat", "cub"]), None);
     }
 
     #[test]

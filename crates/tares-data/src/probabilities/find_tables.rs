@@ -1,11 +1,13 @@
 //! Files of a folder, of a pattern such as `probs/*.parquet`, or named one by one.
 
 use crate::error::{DataError, Place, Result};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The files that `named` stands for, in order: a file is itself, a folder its tables (`.parquet`, also in folders below it; names that begin
-/// with `_` or `.` are left out, as Spark and Hive do), a pattern the files that fit it. `*` and `?` stand for any characters, or one, of a name.
+/// with `_` or `.` are left out, as Spark and Hive do), a pattern the files that fit it. `*` and `?` stand for any characters, or one, of a name,
+/// `**` for any number of folders, also none.
 ///
 /// # Errors
 /// A file, folder or pattern that stands for nothing; a folder that cannot be read.
@@ -71,6 +73,11 @@ fn expand(pattern: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
             continue;
         }
         let mut next = Vec::new();
+        if text == "**" {
+            places.iter().try_for_each(|place| below(place, &mut next))?;
+            places = next;
+            continue;
+        }
         for place in places {
             let folder = if place.as_os_str().is_empty() { Path::new(".") } else { &place };
             if folder.is_dir() {
@@ -80,13 +87,27 @@ fn expand(pattern: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
         }
         places = next;
     }
+    let (mut all, mut seen) = (Vec::new(), HashSet::new());
     for place in places.into_iter().filter(|place| place.exists()) {
         match place.is_dir() {
-            true => collect(&place, found)?,
-            false => found.push(place),
+            true => collect(&place, &mut all)?,
+            false => all.push(place),
         }
     }
+    // `**` stands for a folder and for those below it, which lead to the same files.
+    found.extend(all.into_iter().filter(|file| seen.insert(file.clone())));
     Ok(())
+}
+
+/// A folder and all below it.
+fn below(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    found.push(folder.to_owned());
+    let at = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    if !at.is_dir() {
+        return Ok(());
+    }
+    let is_open = |path: &&PathBuf| path.is_dir() && !name_of(path).starts_with(['_', '.']);
+    entries(at)?.iter().filter(is_open).try_for_each(|path| below(&folder.join(name_of(path)), found))
 }
 
 /// Whether a name fits a pattern.
@@ -144,6 +165,9 @@ mod tests {
         let both = [at("day=1/a.parquet"), at("day=2/b.parquet")];
         assert_eq!(find_tables(&[place.path().to_owned()]).unwrap(), both);
         assert_eq!(find_tables(&[at("day=*/*.parquet")]).unwrap(), both);
+        assert_eq!(find_tables(&[at("**/*.parquet")]).unwrap(), both);
+        assert_eq!(find_tables(&[at("**/day=2/**/b.parquet")]).unwrap(), both[1..]);
+        assert_eq!(find_tables(&[at("**")]).unwrap(), both);
         assert_eq!(find_tables(&[at("day=2"), at("day=1/a.parquet")]).unwrap(), [&both[1], &both[0]].map(Clone::clone));
         assert!(find_tables(&[at("day=3*")]).unwrap_err().to_string().contains("no file has a name of this pattern"));
         assert!(find_tables(&[at("_temporary")]).is_ok());

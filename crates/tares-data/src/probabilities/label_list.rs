@@ -5,6 +5,10 @@ use std::collections::{HashMap, HashSet};
 use tares_core::Label;
 use tares_core::estimate::NO_LABEL;
 
+/// What labels that are true or false are called.
+pub(super) const FALSE: &str = "false";
+pub(super) const TRUE: &str = "true";
+
 /// Labels as a file has them; [`NO_LABEL`] where a row has none.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LabelList {

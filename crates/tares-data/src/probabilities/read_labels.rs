@@ -1,12 +1,13 @@
 //! Labels from a file of any format.
 
+use super::label_list::{FALSE, TRUE};
 use super::{FileKind, LabelList, number_text, read_csv};
 use crate::error::{DataError, Place, Result};
 use crate::format::npy::{self, Stored};
 use crate::format::npz::Npz;
 use crate::format::parquet::{Leaf, ParquetFile};
 use crate::io::Input;
-use crate::table::columns::{Dictionary, LABEL_NAMES, Values, is_missing};
+use crate::table::columns::{Dictionary, LABEL_NAMES, Values};
 use rayon::prelude::*;
 use std::path::Path;
 use tares_core::Label;
@@ -22,7 +23,12 @@ const TRUTH_NAMES: [&str; 3] = ["truth", "true", "true_label"];
 /// # Errors
 /// It cannot be read; several columns and none has a usual name; a row without a label.
 pub fn read_labels(path: &Path, column: Option<&str>) -> Result<LabelList> {
-    read_column(path, column, &[&GIVEN_NAMES[..], &LABEL_NAMES].concat())
+    read_labels_of(path, column, MissingRows::Refuse)
+}
+
+/// The same where rows may have none.
+pub(super) fn read_labels_of(path: &Path, column: Option<&str>, missing: MissingRows) -> Result<LabelList> {
+    read_column(path, column, &[&GIVEN_NAMES[..], &LABEL_NAMES].concat(), missing)
 }
 
 /// The same of true labels: of several columns the one called `truth`.
@@ -30,10 +36,10 @@ pub fn read_labels(path: &Path, column: Option<&str>) -> Result<LabelList> {
 /// # Errors
 /// As [`read_labels`].
 pub fn read_truth(path: &Path) -> Result<LabelList> {
-    read_column(path, None, &[&TRUTH_NAMES[..], &GIVEN_NAMES, &LABEL_NAMES].concat())
+    read_column(path, None, &[&TRUTH_NAMES[..], &GIVEN_NAMES, &LABEL_NAMES].concat(), MissingRows::Refuse)
 }
 
-fn read_column(path: &Path, column: Option<&str>, usual: &[&str]) -> Result<LabelList> {
+fn read_column(path: &Path, column: Option<&str>, usual: &[&str], missing: MissingRows) -> Result<LabelList> {
     let table = match FileKind::of(path)? {
         FileKind::Npy => {
             let stored = Stored::open(path)?;
@@ -45,7 +51,7 @@ fn read_column(path: &Path, column: Option<&str>, usual: &[&str]) -> Result<Labe
                 return Ok(LabelList::Numbers(labels));
             }
             // Text, or numbers such as -1 that name a class.
-            return names_of(path, npy::read(Input::open(path)?)?.texts()?.iter().map(String::as_str));
+            return names_of(path, missing, npy::read(Input::open(path)?)?.texts()?.iter().map(String::as_str));
         }
         FileKind::Npz => {
             let mut npz = Npz::open(path)?;
@@ -57,12 +63,12 @@ fn read_column(path: &Path, column: Option<&str>, usual: &[&str]) -> Result<Labe
                 None => usual.iter().find_map(|name| known(name)),
             };
             let chosen = chosen.ok_or_else(|| no_column(path, "array", &names))?;
-            return names_of(path, npz.array(&chosen)?.texts()?.iter().map(String::as_str));
+            return names_of(path, missing, npz.array(&chosen)?.texts()?.iter().map(String::as_str));
         }
         FileKind::Parquet => {
             let file = ParquetFile::open(path)?;
             let leaf = label_leaf(&file, column, usual)?;
-            return parquet_labels(&file, &leaf, MissingRows::Refuse);
+            return parquet_labels(&file, &leaf, missing);
         }
         FileKind::Text => read_csv(path, None, None)?.table,
     };
@@ -87,12 +93,12 @@ fn read_column(path: &Path, column: Option<&str>, usual: &[&str]) -> Result<Labe
                 true => Ok(LabelList::Numbers(cells.iter().map(|&cell| cell as Label).collect())),
                 false => {
                     let texts: Vec<String> = cells.iter().map(|&cell| number_text(cell)).collect();
-                    names_of(path, texts.iter().map(String::as_str))
+                    names_of(path, missing, texts.iter().map(String::as_str))
                 }
             }
         }
         Values::Text { codes, levels } => {
-            names_of(path, codes.iter().map(|&code| levels.get(code as usize).map_or("", String::as_str)))
+            names_of(path, missing, codes.iter().map(|&code| levels.get(code as usize).map_or("", String::as_str)))
         }
     }
 }
@@ -130,6 +136,11 @@ pub(super) fn parquet_labels(file: &ParquetFile, leaf: &Leaf, missing: MissingRo
     Ok(all)
 }
 
+/// The labels of the first rows.
+pub(super) fn first_labels(file: &ParquetFile, leaf: &Leaf) -> Result<LabelList> {
+    group_labels(file, 0, leaf, MissingRows::Skip)
+}
+
 fn group_labels(file: &ParquetFile, group: usize, leaf: &Leaf, missing: MissingRows) -> Result<LabelList> {
     let no_label = |row: usize| {
         let place = Place::Row((file.first_row(group) + row) as u64);
@@ -145,13 +156,19 @@ fn group_labels(file: &ParquetFile, group: usize, leaf: &Leaf, missing: MissingR
         }
     } else if leaf.is_number() {
         let numbers = file.numbers(group, std::slice::from_ref(leaf))?.remove(0);
-        let texts = numbers.iter().map(|&cell| number_text(cell));
+        let text = |cell: f64| match leaf.is_truth() {
+            true if cell == 1.0 => TRUE.to_owned(),
+            true if cell == 0.0 => FALSE.to_owned(),
+            _ => number_text(cell),
+        };
+        let texts = numbers.iter().map(|&cell| text(cell));
         return names_in(texts.map(|text| (!text.is_empty()).then_some(text)), missing).map_err(no_label);
     }
     let mut dictionary = Dictionary::default();
     let mut lacking = None;
     file.each_text(group, leaf, &mut |row, text| {
-        match text.map(str::trim).filter(|text| !is_missing(text)) {
+        // A word such as `NA` is a class like any other: only an empty cell has no label.
+        match text.map(str::trim).filter(|text| !text.is_empty()) {
             Some(text) => dictionary.push(text),
             None => {
                 lacking.get_or_insert(row);
@@ -167,14 +184,14 @@ fn group_labels(file: &ParquetFile, group: usize, leaf: &Leaf, missing: MissingR
 }
 
 /// Labels of texts, of which some may be missing; the first row that lacks one where that is refused.
-fn names_in(
-    cells: impl Iterator<Item = Option<String>>,
+fn names_in<T: AsRef<str>>(
+    cells: impl Iterator<Item = Option<T>>,
     missing: MissingRows,
 ) -> std::result::Result<LabelList, usize> {
     let mut dictionary = Dictionary::default();
     for (row, cell) in cells.enumerate() {
         match cell {
-            Some(cell) => dictionary.push(&cell),
+            Some(cell) => dictionary.push(cell.as_ref()),
             None if missing == MissingRows::Refuse => return Err(row),
             None => dictionary.push_missing(),
         }
@@ -183,15 +200,10 @@ fn names_in(
 }
 
 /// Labels by name; numbers if all of them are.
-fn names_of<'a>(path: &Path, cells: impl Iterator<Item = &'a str>) -> Result<LabelList> {
-    let mut dictionary = Dictionary::default();
-    for (row, cell) in cells.enumerate() {
-        match cell.trim() {
-            "" => return Err(DataError::format(path, Place::Row(row as u64), "has no label: label it or remove it")),
-            cell => dictionary.push(cell),
-        }
-    }
-    Ok(LabelList::of_names(dictionary.into_parts()))
+fn names_of<'a>(path: &Path, missing: MissingRows, cells: impl Iterator<Item = &'a str>) -> Result<LabelList> {
+    let cells = cells.map(|cell| Some(cell.trim()).filter(|cell| !cell.is_empty()));
+    names_in(cells, missing)
+        .map_err(|row| DataError::format(path, Place::Row(row as u64), "has no label: label it or remove it"))
 }
 
 fn no_column(path: &Path, what: &str, names: &[String]) -> DataError {

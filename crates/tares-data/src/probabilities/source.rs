@@ -178,8 +178,19 @@ impl ProbabilitySource {
                 return Err(problem(format!("{wanted} ({}), got {}", shown.join(", "), self.width)));
             }
         };
-        let text = |name: &str| problem(format!("probabilities must be numbers: column '{name}' is not"));
-        let columns = &found.columns;
+        Ok((self.with_columns(&found.columns)?, found))
+    }
+
+    /// Takes these columns, in this order, each for a class.
+    ///
+    /// # Errors
+    /// One of them holds text.
+    pub(super) fn with_columns(self, columns: &[usize]) -> Result<ProbabilityFile> {
+        let (path, rows) = (self.path, self.rows);
+        let text = |name: &str| {
+            let problem = format!("probabilities must be numbers: column '{name}' is not");
+            DataError::format(&path, Place::File, problem)
+        };
         let content = match self.content {
             Opened::Npy(stored) => Content::Npy(stored),
             Opened::Npz(array) => Content::of_array(&array, columns)?,
@@ -190,7 +201,7 @@ impl ProbabilitySource {
                 Content::of_columns(&cells, rows)
             }
         };
-        Ok((ProbabilityFile::new(rows, classes.len(), content), found))
+        Ok(ProbabilityFile::new(rows, columns.len(), content))
     }
 }
 

@@ -1,7 +1,8 @@
 //! [`TableLayout`]: tables that are read in parts, on several machines, which must agree on the classes.
 
+use super::agree::agree_names;
 use super::tables::{class_tables, rows_of_parquet};
-use super::{Agreed, ClassTables, LabelList, ProbabilityTables, TableIds, TableOptions, agree_classes};
+use super::{Agreed, ClassColumns, ClassTables, LabelList, ProbabilityTables, TableIds, TableOptions, agree_classes};
 use crate::error::{DataError, Place, Result};
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,8 +15,28 @@ pub struct TableLayout {
     pub classes: Vec<String>,
     /// Which class a label is.
     pub places: HashMap<String, Label>,
-    /// What the columns of probabilities are called, if they have names.
+    /// What the columns of probabilities are called in the first table, if they have names.
     pub columns: Option<Vec<String>>,
+}
+
+impl TableLayout {
+    /// Which labels are which of `width` columns, where another program reads the table; and the column of every class.
+    ///
+    /// # Errors
+    /// Labels that fit the columns in no way.
+    pub fn of_names(
+        labels: Vec<String>,
+        columns: Option<Vec<String>>,
+        width: usize,
+    ) -> std::result::Result<(Self, Vec<usize>), String> {
+        let list = LabelList::of_names(((0..labels.len() as u32).collect(), labels.clone()));
+        let Agreed { classes, given } = agree_names(list, columns.as_deref(), width)?;
+        let found = match &columns {
+            Some(names) => ClassColumns::find(names, &classes)?,
+            None => ClassColumns::in_order(width),
+        };
+        Ok((Self { classes, places: labels.into_iter().zip(given).collect(), columns }, found.columns))
+    }
 }
 
 /// For parts of a data set, each read on its own.
@@ -74,6 +95,6 @@ impl ProbabilityTables {
         }
         let given = labels.placed(&layout.places);
         let given = given.map_err(|(row, problem)| DataError::format(&first, Place::Row(row as u64), problem))?;
-        class_tables(sources, Agreed { classes: layout.classes.clone(), given }, ids)
+        class_tables(sources, Agreed { classes: layout.classes.clone(), given }, layout.columns.clone(), ids)
     }
 }

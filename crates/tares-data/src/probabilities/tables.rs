@@ -1,14 +1,14 @@
 //! [`ProbabilityTables`]: probabilities with the labels, and perhaps the ids, of their rows in the same files, of which there may be many.
 
 use super::agree::{agree_classes, is_aside};
-use super::read_labels::{GIVEN_NAMES, label_leaf, parquet_labels, read_labels};
+use super::read_labels::{GIVEN_NAMES, label_leaf, parquet_labels, read_labels_of};
 use super::table_ids::IdColumn;
-use super::{Agreed, ClassColumns, FileKind, FileRows, LabelList, ProbabilityFile, ProbabilitySource, TableIds};
+use super::{Agreed, ClassColumns, FileKind, LabelList, ProbabilityFile, ProbabilitySource, TableIds};
 use crate::error::{DataError, Place, Result};
 use crate::format::parquet::ParquetFile;
 use crate::table::columns::{LABEL_NAMES, difference};
 use std::path::{Path, PathBuf};
-use tares_core::estimate::{MissingRows, Probabilities};
+use tares_core::estimate::MissingRows;
 
 /// Opened tables of probabilities that have the same columns.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl ProbabilityTables {
                             "has no label column: name it (option label), or give the labels in a file of their own";
                         return Err(DataError::format(path, Place::File, problem));
                     };
-                    labels.append(read_labels(path, Some(&label))?);
+                    labels.append(read_labels_of(path, Some(&label), options.missing)?);
                     label
                 }
             };
@@ -125,7 +125,8 @@ impl ProbabilityTables {
         let Self { sources, labels, label_columns, ids } = self;
         let agreed = agree_classes(labels, sources[0].path(), &sources[0])
             .map_err(|error| other_labels(&sources, &label_columns).unwrap_or(error))?;
-        class_tables(sources, agreed, ids)
+        let names = sources[0].names().map(<[String]>::to_vec);
+        class_tables(sources, agreed, names, ids)
     }
 }
 
@@ -137,7 +138,7 @@ fn other_labels(sources: &[ProbabilitySource], columns: &[String]) -> Option<Dat
         let path = source.path();
         let labels = match source.parquet() {
             Some(file) => parquet_labels(file, &label_leaf(file, Some(column), &[]).ok()?, MissingRows::Skip).ok()?,
-            None => read_labels(path, Some(column)).ok()?,
+            None => read_labels_of(path, Some(column), MissingRows::Skip).ok()?,
         };
         let names = labels.names();
         let Some((before, classes)) = &first else {
@@ -155,23 +156,37 @@ fn other_labels(sources: &[ProbabilitySource], columns: &[String]) -> Option<Dat
     None
 }
 
+/// Finds the columns of the classes among `names`, which are those of the first file, and takes the columns called so from every file:
+/// where names say nothing about classes, the order of the first file counts for all.
 pub(super) fn class_tables(
     sources: Vec<ProbabilitySource>,
     agreed: Agreed,
+    names: Option<Vec<String>>,
     ids: Option<TableIds>,
 ) -> Result<ClassTables> {
-    let names = sources[0].names().map(<[String]>::to_vec);
-    let (mut files, mut columns, mut places, mut start) = (Vec::new(), None, Vec::new(), 0);
+    let classes = &agreed.classes;
+    let columns = match &names {
+        Some(names) => ClassColumns::find(names, classes)
+            .map_err(|problem| DataError::format(sources[0].path(), Place::File, problem))?,
+        None => ClassColumns::in_order(classes.len()),
+    };
+    let called: Option<Vec<&String>> =
+        names.as_ref().map(|names| columns.columns.iter().map(|&at| &names[at]).collect());
+    let (mut files, mut places, mut start) = (Vec::new(), Vec::new(), 0);
     for source in sources {
         let (path, rows) = (source.path().to_owned(), source.rows());
-        let (file, found) = source.with_classes(&agreed.classes, rows)?;
+        let here = called.as_ref().zip(source.names()).and_then(|(called, here)| {
+            called.iter().map(|name| here.iter().position(|other| other == *name)).collect::<Option<Vec<usize>>>()
+        });
+        let file = match here {
+            Some(columns) => source.with_columns(&columns)?,
+            None => source.with_classes(classes, rows)?.0,
+        };
         places.push((path, start));
         start += rows;
         files.push(file);
-        columns.get_or_insert(found);
     }
-    let columns = columns.unwrap_or_else(|| ClassColumns::in_order(agreed.classes.len()));
-    let file = ProbabilityFile::join(files, agreed.classes.len());
+    let file = ProbabilityFile::join(files, classes.len());
     Ok(ClassTables { file, agreed, columns, names, ids, places })
 }
 
@@ -183,59 +198,12 @@ impl ClassTables {
     }
 }
 
-/// Whether Parquet files are tables of probabilities with labels: in the first that has rows there is a list of probabilities beside the
-/// labels, or all other columns of numbers are parts of 1 in its first rows.
-pub fn holds_probabilities(paths: &[PathBuf], options: TableOptions<'_>) -> bool {
-    // Engines write files without rows too, and nothing can be told from those.
-    let has_rows = |path: &&PathBuf| !matches!(rows_of_parquet(path), Ok(Some(0)));
-    paths.iter().find(has_rows).is_some_and(|path| is_table_of_probabilities(path, options))
-}
-
-fn is_table_of_probabilities(path: &Path, options: TableOptions<'_>) -> bool {
-    const ROWS: usize = 1000;
-    let look = || -> Result<bool> {
-        if !matches!(FileKind::of(path)?, FileKind::Parquet) {
-            return Ok(false);
-        }
-        let usual = [&GIVEN_NAMES[..], &LABEL_NAMES].concat();
-        let label = label_leaf(&ParquetFile::open(path)?, options.label, &usual)?.name;
-        let source = ProbabilitySource::open(path)?;
-        let rows = source.rows().min(ROWS);
-        let names = source.names().unwrap_or_default().to_vec();
-        let index = names.iter().map(String::as_str).filter(|name| is_aside(name, &[]));
-        let aside: Vec<&str> = std::iter::once(label.as_str()).chain(options.id).chain(index).collect();
-        let source = source.without(&aside)?;
-        let classes: Vec<String> = source.names().map_or_else(|| numbered(source.width()), <[String]>::to_vec);
-        let all = source.rows();
-        let (file, _) = source.with_classes(&classes, all)?;
-        let mut values = vec![0f64; rows * classes.len()];
-        let read = FileRows::<f64>::of(&file).read(0, &mut values);
-        if names.is_empty() && read.is_err() {
-            // Lists of different lengths: the audit says which row is too short.
-            return Ok(true);
-        }
-        read.map_err(|error| DataError::format(path, Place::File, error.to_string()))?;
-        let is_part = |row: &[f64]| {
-            let known =
-                row.iter().all(|&p| (-1e-6..=1.005).contains(&p)) && (row.iter().sum::<f64>() - 1.0).abs() < 5e-3;
-            known || row.iter().any(|p| p.is_nan())
-        };
-        let numbers = values.iter().filter(|p| !p.is_nan()).count();
-        Ok(numbers > 0 && values.chunks_exact(classes.len()).all(is_part))
-    };
-    look().unwrap_or(false)
-}
-
 /// The rows of a Parquet file; of other files they are not known before they are read.
 pub(super) fn rows_of_parquet(path: &Path) -> Result<Option<usize>> {
     match FileKind::of(path)? {
         FileKind::Parquet => Ok(Some(ParquetFile::open(path)?.rows())),
         _ => Ok(None),
     }
-}
-
-fn numbered(classes: usize) -> Vec<String> {
-    (0..classes).map(|class| class.to_string()).collect()
 }
 
 /// The column of ids of an opened file.

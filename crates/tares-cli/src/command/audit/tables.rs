@@ -10,8 +10,8 @@ use crate::ui::terminal::Screen;
 use std::path::{Path, PathBuf};
 use tares_core::estimate::{MissingRows, RowIds};
 use tares_data::probabilities::{
-    Agreed, ClassTables, NamedRows, ProbabilityTables, TableIds, TableOptions, find_tables, holds_probabilities,
-    is_pattern,
+    Agreed, ClassTables, LooksLike, NamedRows, ProbabilityTables, TableIds, TableOptions, find_tables, is_pattern,
+    look_at,
 };
 
 /// What is done with rows that lack a label or a probability.
@@ -42,18 +42,37 @@ impl Audit {
         let named: Vec<PathBuf> = self.data.iter().map(PathBuf::from).collect();
         match named.as_slice() {
             [] => None,
-            [only] if only.is_file() || (only.is_dir() && !self.is_of_run()) => {
-                let asked_otherwise = !self.judges.is_empty() || self.reading.labels.is_some();
-                let files = find_tables(std::slice::from_ref(only)).ok()?;
+            [only] if only.is_file() || only.is_dir() => {
+                let files = self.tables_or_data()?;
                 // Deeper than data sets lie (`data/` is Hugging Face's), Parquet is nothing but tables, whatever they lack.
                 let is_deep =
                     |file: &PathBuf| ![Some(only.as_path()), Some(&only.join("data"))].contains(&file.parent());
                 let nested = only.is_dir() && files.iter().all(is_deep);
-                let is_table = nested || holds_probabilities(&files, self.table_options());
-                (!asked_otherwise && is_table).then_some(named)
+                let is_table = nested || look_at(&files, self.table_options()) == LooksLike::Probabilities;
+                is_table.then_some(named)
             }
             [only] => (is_pattern(only) && !only.exists()).then_some(named),
             _ => Some(named),
+        }
+    }
+
+    /// The files of the only DATA, where nothing that was typed says whether they are probabilities or data for judges.
+    fn tables_or_data(&self) -> Option<Vec<PathBuf>> {
+        let [only] = self.data.as_slice() else { return None };
+        let only = PathBuf::from(only);
+        let is_told = !self.probs.is_empty() || !self.judges.is_empty() || self.reading.labels.is_some();
+        let is_place = only.is_file() || (only.is_dir() && !self.is_of_run());
+        (is_place && !is_told).then(|| find_tables(&[only]).ok()).flatten()
+    }
+
+    /// Says why judges are trained on Parquet that could have been a table of probabilities.
+    pub(super) fn say_why_judges(&self, screen: &Screen) {
+        let Some(files) = self.tables_or_data() else { return };
+        if let LooksLike::Other(why) = look_at(&files, self.table_options()) {
+            let first = files[0].display();
+            screen.note(format!(
+                "{first}: judges are trained on its columns, which are no probabilities: {why}; name it with --probs if they are"
+            ));
         }
     }
 

@@ -7,11 +7,14 @@
 //!
 //! Some file systems have no locks, or none left. There the beat of every owner is watched, and whoever takes a lock looks after a moment
 //! whether another process wrote its name at the same time.
+//!
+//! An owner that stood still for too long (a paused virtual machine, a file system that hung) may wake up beside its successor. So it reads
+//! the lock before each beat and before it writes anything, and stops if the name in it is not its own.
 
 use crate::ui::failure::{Failure, Outcome};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -31,6 +34,8 @@ const TICK: Duration = Duration::from_millis(50);
 /// A lock that this process holds.
 #[derive(Debug)]
 pub struct RunLock {
+    path: PathBuf,
+    name: LockName,
     file: Arc<Mutex<File>>,
     ended: Arc<AtomicBool>,
     beating: Option<JoinHandle<()>>,
@@ -72,6 +77,7 @@ fn has_no_locks(error: &std::io::Error) -> bool {
 }
 
 /// What a lock's owner writes into the file: `host process beat claim`. Claims tell two locks of one process apart.
+#[derive(Clone, Copy, Debug)]
 struct LockName {
     claim: u64,
 }
@@ -84,6 +90,24 @@ impl LockName {
 
     fn text(&self, beat: u64) -> String {
         format!("{} {} {beat} {}\n", this_host(), std::process::id(), self.claim)
+    }
+
+    /// Whose the lock is if it is not ours. A lock that cannot be read says nothing; an empty one was taken over and given back.
+    fn successor(self, path: &Path) -> Option<LockOwner> {
+        // Opened again, because other machines' writes may not be seen through a file that is open.
+        let text = std::fs::read_to_string(path).ok()?;
+        let owner = LockOwner::parse(&text).unwrap_or_else(LockOwner::unknown);
+        let claim = text.split_whitespace().nth(3).and_then(|claim| claim.parse().ok());
+        let is_ours = owner.host == this_host() && owner.process == std::process::id() && claim == Some(self.claim);
+        (!is_ours).then_some(owner)
+    }
+
+    /// Writes the next beat, unless the lock is somebody else's by now.
+    fn beat(self, path: &Path, file: &mut File, beat: u64) {
+        if self.successor(path).is_none() {
+            // A beat that cannot be written is merely missed.
+            let _ = self.write(file, beat);
+        }
     }
 
     fn write(&self, file: &mut File, beat: u64) -> std::io::Result<()> {
@@ -173,15 +197,12 @@ impl RunLock {
     fn hold(path: &Path, file: File, owner: LockName) -> Self {
         let (file, ended) = (Arc::new(Mutex::new(file)), Arc::new(AtomicBool::new(false)));
         let beat = {
-            let file = file.clone();
-            move |beat: u64| {
-                // A beat that cannot be written is merely missed.
-                let _ = owner.write(&mut file.lock().unwrap_or_else(PoisonError::into_inner), beat);
-            }
+            let (file, path) = (file.clone(), path.to_owned());
+            move |beat: u64| owner.beat(&path, &mut file.lock().unwrap_or_else(PoisonError::into_inner), beat)
         };
         let over = ended.clone();
-        let name = format!("lock of {}", path.display());
-        let beating = std::thread::Builder::new().name(name).spawn(move || {
+        let called = format!("lock of {}", path.display());
+        let beating = std::thread::Builder::new().name(called).spawn(move || {
             let (mut number, mut last) = (1, Instant::now());
             while !over.load(Ordering::Relaxed) {
                 std::thread::sleep(TICK);
@@ -191,7 +212,25 @@ impl RunLock {
                 }
             }
         });
-        Self { file, ended, beating: beating.ok() }
+        Self { path: path.to_owned(), name: owner, file, ended, beating: beating.ok() }
+    }
+
+    /// Whether the lock is still ours; asked before anything is written.
+    ///
+    /// # Errors
+    /// Another process took it over while this one stood still.
+    pub fn check(&self) -> Outcome<()> {
+        let _quiet = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.name.successor(&self.path) {
+            None => Ok(()),
+            Some(owner) => {
+                let place = self.path.parent().unwrap_or(&self.path).display();
+                Err(Failure::new(format!(
+                    "{place}: taken over by {owner}, since this process stood still for too long"
+                ))
+                .way_out("nothing is lost: the other process goes on with it"))
+            }
+        }
     }
 }
 
@@ -201,8 +240,11 @@ impl Drop for RunLock {
         if let Some(beating) = self.beating.take() {
             let _ = beating.join();
         }
-        // Released: an empty file has no owner.
+        // Released, if it is ours: an empty file has no owner.
         let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.name.successor(&self.path).is_some() {
+            return;
+        }
         let _ = file.set_len(0).and_then(|()| file.sync_data());
     }
 }
@@ -299,6 +341,32 @@ mod tests {
             }
             std::fs::remove_file(&file).unwrap();
         }
+    }
+
+    #[test]
+    fn an_owner_that_wakes_up_beside_its_successor_leaves_the_lock_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join(".lock");
+        let LockAttempt::Taken(lock, None) = attempt(place.path()) else { panic!("nobody was here") };
+        lock.name.beat(&path, &mut lock.file.lock().unwrap(), 2);
+        lock.check().unwrap();
+        // An owner of the same process has another claim.
+        for (theirs, who) in
+            [("node7 12 3 1\n".to_owned(), "process 12 on node7"), (LockName::new().text(1), "process")]
+        {
+            std::fs::write(&path, &theirs).unwrap();
+            let said = lock.check().unwrap_err().to_string();
+            assert!(said.contains(&format!("taken over by {who}")), "{said}");
+            lock.name.beat(&path, &mut lock.file.lock().unwrap(), 3);
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), theirs);
+        }
+        drop(lock);
+        assert!(std::fs::read_to_string(&path).unwrap().starts_with(&this_host()), "it is still the other's");
+        // Taken over, finished and given back.
+        std::fs::write(&path, "").unwrap();
+        let LockAttempt::Taken(lock, None) = attempt(place.path()) else { panic!("nobody was here") };
+        std::fs::write(&path, "").unwrap();
+        assert!(lock.check().unwrap_err().to_string().contains("taken over by another process"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::estimate::check::{Overview, Tally};
 use crate::estimate::pass::{Block, fold};
 use crate::estimate::probabilities::{Number, Probabilities};
-use crate::estimate::{Estimate, MissingRows, NO_LABEL};
+use crate::estimate::{Estimate, MissingRows};
 use crate::widest::widest;
 
 /// What judging a part of the rows gave.
@@ -86,7 +86,7 @@ impl Posterior {
         // The stretches between missing rows are judged each on its own. Sums are exact, so this changes no result.
         let mut from = 0;
         for (at, (_, label, row)) in block.rows().enumerate() {
-            if label == NO_LABEL || missing.skips(row) {
+            if missing.leaves_out(label, row) {
                 if from < at {
                     judge(from, at);
                 }

@@ -104,6 +104,11 @@ impl Leaf {
         matches!(self.kind, Type::INT32 | Type::INT64) && self.scale.unwrap_or(0) == 0
     }
 
+    /// Whether it holds true and false.
+    pub(crate) fn is_truth(&self) -> bool {
+        self.kind == Type::BOOLEAN
+    }
+
     /// Whether 64 bits with a sign hold each of its whole numbers.
     pub(crate) fn is_long(&self) -> bool {
         self.is_whole() && !(self.unsigned && self.kind == Type::INT64)

@@ -209,8 +209,8 @@ impl Sample {
         check_sizes(probs, given)?;
         let classes = probs.classes();
         let Some(counts) = missing.count(given, classes) else {
-            // `Overview::of` produces the error message.
-            return Overview::of(probs, given).map(|overview| Self { rows: Vec::new(), overview });
+            // The overview produces the error message.
+            return Overview::of_present(probs, given, missing).map(|overview| Self { rows: Vec::new(), overview });
         };
         let draw = Draw::of(&counts)?;
         let wanted = match ids {
@@ -220,7 +220,7 @@ impl Sample {
         let drawn = DrawnRows::read(probs, given, &wanted, missing)?;
         if !drawn.is_fine() {
             // The error message is about all rows, not only about the drawn ones.
-            let overview = Overview::of(probs, given)?;
+            let overview = Overview::of_present(probs, given, missing)?;
             return Ok(Self { rows: drawn.sample(counts).rows, overview });
         }
         Ok(drawn.sample(counts))
@@ -230,7 +230,7 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::ProbabilityMatrix;
+    use crate::estimate::{NO_LABEL, ProbabilityMatrix};
     use crate::stream::stream;
 
     #[test]
@@ -245,6 +245,15 @@ mod tests {
         assert_eq!((sample[1].len(), sample[1].weight), (15, 1.0));
         let total: f64 = sample.iter().map(|rows| rows.weight * rows.len() as f64).sum();
         assert!((total - f64::from(rows)).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_bad_row_is_named_where_others_that_lack_a_label_are_left_out() {
+        let values = [0.75, 0.25, 0.5, 0.5, 0.9, 0.4];
+        let table = ProbabilityMatrix::new(&values, 2).unwrap();
+        let drawn = Sample::draw(&table, &[0, NO_LABEL, 0], None, MissingRows::Skip);
+        let said = drawn.err().unwrap().to_string();
+        assert!(said.contains("sum of the probabilities") && said.contains("row 2"), "{said}");
     }
 
     #[test]
