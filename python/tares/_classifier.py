@@ -174,13 +174,19 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = read_rows(X)
         if len(rows) == 0:
             raise ValueError("X must have at least one row, got 0 sample(s)")
-        if isinstance(rows.content, list):
-            if reset:
-                self._columns, self._named = [name for name, _ in rows.content], is_frame(X)
-            elif not (self._named and is_frame(X)) and len(rows.content) == len(self._columns):
-                # Columns without names are matched to those of training by position.
-                cells = [cells for _, cells in rows.content]
-                return Rows(list(zip(self._columns, cells)), rows.count, rows.index)
+        columns = [name for name, _ in rows.content] if isinstance(rows.content, list) else None
+        if reset:
+            self._columns, self._named = columns, is_frame(X)
+            return rows
+        known = getattr(self, "_columns", None)
+        if columns is None or known is None:
+            if columns is not known:
+                fitted, came = ("pictures", "rows x columns") if known is None else ("rows x columns", "pictures")
+                raise ValueError(f"X must be {fitted}, as the model was fitted on, got {came}")
+        elif not (self._named and is_frame(X)) and len(columns) == len(known):
+            # Columns without names are matched to those of training by position.
+            cells = [cells for _, cells in rows.content]
+            return Rows(list(zip(known, cells)), rows.count, rows.index)
         return rows
 
     def _settings(self, rows: int) -> dict[str, Any]:
