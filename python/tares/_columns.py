@@ -15,7 +15,7 @@ Names = npt.NDArray[Any]
 def match_columns(labels: Any, count: int, columns: Names | None, classes: Any, what: str = "labels") -> Labels:
     """Labels whose codes are the numbers of the ``count`` columns of ``probs``; ``columns`` are the names that a frame gives them."""
     values = as_values(labels, what)
-    known: Names | int | None = None
+    known: Names | None = None
     if classes is not None:
         known = whole(as_array(classes, "classes"), "classes")
         if known.ndim != 1 or len(known) != count:
@@ -67,8 +67,8 @@ def refuse_contradiction(columns: Names, classes: Names | None) -> None:
 def _only_counts(columns: Names) -> bool:
     """Whether names are those that a library gives to columns without names, in order."""
     count = range(len(columns))
-    listed = columns.tolist()
-    return listed == list(count) or listed == [f"column_{place}" for place in count]
+    listed: list[Any] = columns.tolist()
+    return listed in (list(count), [f"column_{place}" for place in count])
 
 
 def _number(name: Any) -> int | None:
@@ -77,10 +77,8 @@ def _number(name: Any) -> int | None:
         name = {"true": "1", "false": "0"}.get(name.strip().lower(), name.strip())
         digits = name[1:] if name[:1] in ("+", "-") else name
         number = int(name) if digits.isascii() and digits.isdigit() else None
-    elif isinstance(name, (int, float, np.number, np.bool_)) and name == name and abs(name) < 2**63 and int(name) == name:
-        number = int(name)
     else:
-        number = None
+        number = int(name) if isinstance(name, (int, float, np.integer, np.floating, np.bool_)) and float(name).is_integer() else None
     return number if number is not None and abs(number) < 2**63 else None
 
 

@@ -107,8 +107,8 @@ def code_labels(
         return Labels(codes, np.arange(count), index)
     found, places = np.unique(values, return_inverse=True)
     if classes is None:
-        found, codes = _by_number(found, places)
-        return Labels(codes, found, index)
+        found, ordered = _by_number(found, places)
+        return Labels(ordered, found, index)
     if len(found) != classes:
         raise ValueError(
             f"{what} that are names must name all {classes} columns of probs, got {len(found)} names: "
@@ -121,8 +121,7 @@ def code_labels(
 
 def read_classes(labels: Any, what: str = "y", rows: From = None) -> Labels:
     """Labels whose classes are the values that occur, in the program's order: names that are whole numbers come first, by size."""
-    found, codes = np.unique(as_values(labels, what, rows), return_inverse=True)
-    found, codes = _by_number(found, codes)
+    found, codes = _by_number(*np.unique(as_values(labels, what, rows), return_inverse=True))
     return Labels(codes, found, index_of(labels))
 
 

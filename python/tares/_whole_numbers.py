@@ -10,6 +10,7 @@ def whole_number(value: Any, what: str, least: int, most: int = 2**32 - 1) -> in
     """The number, or an error that says what is allowed and what came."""
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{what} must be a whole number, got {value!r}")
-    if not least <= value <= most:
-        raise ValueError(f"{what} must be a whole number from {least} to {most}, got {value}")
-    return int(value)
+    number = int(value)
+    if not least <= number <= most:
+        raise ValueError(f"{what} must be a whole number from {least} to {most}, got {number}")
+    return number

@@ -142,8 +142,8 @@ def _pair(first: Any, second: Any) -> tuple[npt.NDArray[np.uint32], npt.NDArray[
         one, two = as_codes(a, "labels"), as_codes(b, "labels")
         return one, two, max(int(codes.max()) + 1 if len(codes) else 0 for codes in (one, two))
     classes, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
-    codes = codes.astype(np.uint32)
-    return codes[: len(a)], codes[len(a) :], len(classes)
+    one, two = codes[: len(a)].astype(np.uint32), codes[len(a) :].astype(np.uint32)
+    return one, two, len(classes)
 
 
 def _side(classes: int) -> int:
