@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tares import _tares
 from tares._columns import match_columns
-from tares._inputs import Labels, as_array, index_of as read_index, is_missing, names, read_classes, read_labels, read_probs, shape_of
+from tares._inputs import Labels, as_array, index_of as read_index, is_missing, listed, names, read_classes, read_labels, read_probs, shape_of
 from tares._progress import Bar
 from tares._rows import MISSING, Rows, columns_of, is_frame, read_rows
 from tares._same_rows import refuse_other_rows
@@ -113,13 +113,13 @@ def audit(
         refuse_other_rows(labels, "labels", rows, what)
     if probs is None:
         settings = {
-            "judges": _listed(judges),
+            "judges": listed(judges),
             "folds": None if folds is None else whole_number(folds, "folds", 2),
             "epochs": whole_number(epochs, "epochs", 1),
             "seed": whole_number(seed, "seed", 0, 2**64 - 1),
             "method": method,
             "score": score,
-            "texts": _listed(text),
+            "texts": listed(text),
         }
         read, given = _of_data(labels, label, features, classes)
         return _judge(read, given, settings, truth, progress)
@@ -131,10 +131,6 @@ def audit(
         given.codes, values, method, score, normalise, _truth(truth, given, len(given.codes)), _matrix(features, len(given.codes))
     )
     return Audit(found, given)
-
-
-def _listed(names: str | Sequence[str] | None) -> list[str]:
-    return [names] if isinstance(names, str) else [str(name) for name in names or ()]
 
 
 def _of_data(labels: Any, label: str | None, features: Any, classes: Sequence[Any] | npt.NDArray[Any] | None) -> tuple[Rows, Labels]:

@@ -5,6 +5,7 @@ float32 and float64 arrays that are C-contiguous are passed on without a copy; a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,11 @@ class Labels:
 def names(classes: npt.NDArray[Any]) -> list[str]:
     """The names of the classes, as text."""
     return [str(name) for name in classes.tolist()]
+
+
+def listed(names: str | Sequence[str] | None) -> list[str]:
+    """Names as a list; a single one may stand alone."""
+    return [names] if isinstance(names, str) else [str(name) for name in (() if names is None else names)]
 
 
 def as_array(values: Any, what: str) -> npt.NDArray[Any]:
