@@ -14,6 +14,7 @@ in spite of wrong labels (scikit-learn), ``tares.torch`` has the losses for PyTo
 ``tares.metrics`` has the metrics, ``tares.compat`` the functions of cleanlab.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from tares import compat, metrics
@@ -26,6 +27,8 @@ from tares._table import Table
 from tares._tares import __version__
 
 if TYPE_CHECKING:
+    from tares import spark as spark
+    from tares import torch as torch
     from tares._classifier import RobustClassifier
 
 __all__ = [
@@ -47,10 +50,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when it is first used, because not everybody has scikit-learn."""
+    """Imported when it is first used, because not everybody has scikit-learn, PyTorch or Spark."""
+    if name in ("spark", "torch"):
+        return import_module(f"tares.{name}")
     if name == "RobustClassifier":
         needed("sklearn", "tares.RobustClassifier")
         from tares._classifier import RobustClassifier
 
         return RobustClassifier
     raise AttributeError(f"module 'tares' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "spark", "torch"})

@@ -14,10 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tares import _tares
-from tares._inputs import Labels, as_array, index_of as read_index, match_columns, names, read_classes, read_labels, read_probs, shape_of
+from tares._columns import match_columns
+from tares._inputs import Labels, as_array, index_of as read_index, is_missing, listed, names, read_classes, read_labels, read_probs, shape_of
 from tares._progress import Bar
 from tares._rows import MISSING, Rows, columns_of, is_frame, read_rows
+from tares._same_rows import refuse_other_rows
 from tares._table import Table
+from tares._whole_numbers import whole_number
 
 Method = Literal["posterior", "confident", "argmax"]
 Score = Literal["posterior", "self-confidence", "normalised-margin", "entropy-adjusted", "class-adjusted"]
@@ -34,8 +37,8 @@ def audit(
     label: str | None = None,
     classes: Sequence[Any] | npt.NDArray[Any] | None = None,
     normalise: bool = False,
-    judges: Sequence[str] | None = None,
-    text: Sequence[str] = (),
+    judges: str | Sequence[str] | None = None,
+    text: str | Sequence[str] = (),
     folds: int | None = None,
     epochs: int = 30,
     seed: int = 1,
@@ -74,7 +77,7 @@ def audit(
     normalise
         Divide each row of ``probs`` by its sum.
     judges
-        Without ``probs``: the judges, as in ``["linear", "trees", "mlp"]``. By default those that suit the rows.
+        Without ``probs``: the judges, as in ``["linear", "trees", "mlp"]`` or ``"linear"``. By default those that suit the rows.
     text
         Without ``probs``: columns that hold texts. Others are recognised.
     folds, epochs, seed
@@ -106,22 +109,24 @@ def audit(
     >>> 7 in found.suspects["row"]
     True
     """
+    for what, rows in (("probs", probs), ("features", features), ("truth", truth)):
+        refuse_other_rows(labels, "labels", rows, what)
     if probs is None:
         settings = {
-            "judges": [] if judges is None else [str(name) for name in judges],
-            "folds": folds,
-            "epochs": epochs,
-            "seed": seed,
+            "judges": listed(judges),
+            "folds": None if folds is None else whole_number(folds, "folds", 2),
+            "epochs": whole_number(epochs, "epochs", 1),
+            "seed": whole_number(seed, "seed", 0, 2**64 - 1),
             "method": method,
             "score": score,
-            "texts": [str(name) for name in text],
+            "texts": listed(text),
         }
-        rows, given = _of_data(labels, label, features, classes)
-        return _judge(rows, given, settings, truth, progress)
+        read, given = _of_data(labels, label, features, classes)
+        return _judge(read, given, settings, truth, progress)
     if label is not None:
         raise ValueError("label names the labels in a frame of data; with probs, pass the labels themselves: frame[label]")
     values, columns = read_probs(probs)
-    given, values = match_columns(labels, values, columns, classes)
+    given = match_columns(labels, values.shape[1], columns, classes)
     found = _tares.audit(
         given.codes, values, method, score, normalise, _truth(truth, given, len(given.codes)), _matrix(features, len(given.codes))
     )
@@ -162,7 +167,7 @@ def _labels_or_missing(labels: Any, known: npt.NDArray[Any] | None, what: str) -
         raise ValueError(f"{what} must be one-dimensional, got {shape_of(values)}")
     if values.dtype.kind == "f":
         absent = np.isnan(values)
-    elif values.dtype.kind == "O":
+    elif values.dtype.kind in "OT":
         absent = np.array([_is_absent(cell) for cell in values.tolist()], dtype=np.bool_)
     elif values.dtype.kind == "U":
         absent = np.char.strip(values) == ""
@@ -174,7 +179,7 @@ def _labels_or_missing(labels: Any, known: npt.NDArray[Any] | None, what: str) -
     if len(there) == 0:
         raise ValueError(f"{what} must hold a label, got {len(values)} rows without one")
     present = values[there]
-    some = read_classes(present, what, there)[0] if known is None else read_labels(present, known, what, there)
+    some = read_classes(present, what, there) if known is None else read_labels(present, known, what, there)
     codes = np.full(len(values), MISSING, dtype=np.uint32)
     codes[there] = some.codes
     return Labels(codes, some.classes, read_index(labels), some.notes)
@@ -182,8 +187,7 @@ def _labels_or_missing(labels: Any, known: npt.NDArray[Any] | None, what: str) -
 
 def _is_absent(cell: Any) -> bool:
     """Whether a cell holds no label. An empty text is none either, as in a file."""
-    # NA is neither equal to itself nor unequal: it comes first.
-    return cell is None or type(cell).__name__ == "NAType" or cell != cell or (isinstance(cell, str) and not cell.strip())
+    return is_missing(cell) or (isinstance(cell, str) and not cell.strip())
 
 
 def _judge(rows: Rows, given: Labels, settings: dict[str, Any], truth: Any, progress: bool | None) -> Audit:
@@ -236,8 +240,9 @@ def scores(
     >>> tares.scores([0, 1], [[0.9, 0.1], [0.8, 0.2]], score="self-confidence")
     array([0.9, 0.2])
     """
+    refuse_other_rows(labels, "labels", probs, "probs")
     values, columns = read_probs(probs)
-    given, values = match_columns(labels, values, columns, classes)
+    given = match_columns(labels, values.shape[1], columns, classes)
     return _tares.scores(given.codes, values, score, normalise)
 
 
@@ -336,9 +341,12 @@ class Audit:
 
     @cached_property
     def unlabelled(self) -> Table:
-        """Without ``probs``: rows that have no label, with a suggested label and its probability."""
+        """Without ``probs``: rows that have no label, with a suggested label and its probability; with a pandas index also their ``id``."""
         row, suggested, probability = self._found.missing()
-        return Table({"row": row, "suggested": self.classes[suggested], "probability": probability})
+        index = self._labels.index
+        ids = {} if index is None else {"id": np.asarray(index)[row]}
+        columns = {"row": row, **ids, "suggested": self.classes[suggested], "probability": probability}
+        return Table(columns, index=None if index is None else index[row])
 
     @cached_property
     def transition(self) -> npt.NDArray[np.float64]:

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from tares import _tares
-from tares._inputs import module_of, names
+from tares._inputs import listed, module_of, names
 from tares._progress import Bar
 from tares._rows import Rows, is_frame, read_rows
 from tares._table import Table
@@ -93,7 +93,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         epochs: int | str = "auto",
         batch_size: int = 128,
         learning_rate: float = 1e-3,
-        text: Sequence[str] = (),
+        text: str | Sequence[str] = (),
         random_state: int | np.random.RandomState | None = None,
         progress: bool | None = None,
     ) -> None:
@@ -103,7 +103,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.epochs: int | str = epochs
         self.batch_size: int = batch_size
         self.learning_rate: float = learning_rate
-        self.text: Sequence[str] = text
+        self.text: str | Sequence[str] = text
         self.random_state: int | np.random.RandomState | None = random_state
         self.progress: bool | None = progress
 
@@ -128,7 +128,7 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"y must have at least 2 classes, got only one class: {self.classes_[0]!r}")
         with TemporaryDirectory(prefix="tares-") as folds, Bar(self.progress) as hear:
             fitted = _tares.fit(
-                rows.content, codes.astype(np.uint32), names(self.classes_), [str(name) for name in self.text], self._settings(len(rows)), folds, hear
+                rows.content, codes.astype(np.uint32), names(self.classes_), listed(self.text), self._settings(len(rows)), folds, hear
             )
         self._model, self._weights = fitted.model(), fitted.weights()
         rate = fitted.rate
@@ -174,13 +174,19 @@ class RobustClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = read_rows(X)
         if len(rows) == 0:
             raise ValueError("X must have at least one row, got 0 sample(s)")
-        if isinstance(rows.content, list):
-            if reset:
-                self._columns, self._named = [name for name, _ in rows.content], is_frame(X)
-            elif not (self._named and is_frame(X)) and len(rows.content) == len(self._columns):
-                # Columns without names are matched to those of training by position.
-                cells = [cells for _, cells in rows.content]
-                return Rows(list(zip(self._columns, cells)), rows.count, rows.index)
+        columns = [name for name, _ in rows.content] if isinstance(rows.content, list) else None
+        if reset:
+            self._columns, self._named = columns, is_frame(X)
+            return rows
+        known = getattr(self, "_columns", None)
+        if columns is None or known is None:
+            if columns is not known:
+                fitted, came = ("pictures", "rows x columns") if known is None else ("rows x columns", "pictures")
+                raise ValueError(f"X must be {fitted}, as the model was fitted on, got {came}")
+        elif not (self._named and is_frame(X)) and len(columns) == len(known):
+            # Columns without names are matched to those of training by position.
+            cells = [cells for _, cells in rows.content]
+            return Rows(list(zip(known, cells)), rows.count, rows.index)
         return rows
 
     def _settings(self, rows: int) -> dict[str, Any]:

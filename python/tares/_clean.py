@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from tares import _tares
 from tares._audit import Audit, Method, Score
-from tares._folds import out_of_fold, take
-from tares._inputs import read_classes
+from tares._folds import of_rows, out_of_fold, take
+from tares._inputs import Labels, as_array, as_values, index_of, module_of
 from tares._optional import needed
+from tares._same_rows import refuse_other_rows
 
 
 class Cleaned(NamedTuple):
@@ -57,7 +58,7 @@ def clean(
     random_state
         The seed of the folds.
     fit_params
-        Further arguments of ``fit``.
+        Further arguments of ``fit``. Those with an entry for every row, such as ``sample_weight``, are cut to the rows of each fit.
 
     Returns
     -------
@@ -76,11 +77,16 @@ def clean(
     True
     """
     clone = needed("sklearn.base", "tares.clean").clone
-    given, values = read_classes(y)
-    if len(given.classes) < 2:
-        raise ValueError(f"y must have at least 2 classes, got {len(given.classes)}")
-    codes = given.codes.astype(np.int64)
-    probs = out_of_fold(estimator, X, codes, folds, random_state, fit_params, classes=len(given.classes))
+    refuse_other_rows(X, "X", y, "y")
+    if module_of(X) == "pyarrow":
+        X = as_array(X, "X")
+    # The classes in the order that the estimator has them in.
+    values = as_values(y, "y")
+    classes, codes = np.unique(values, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(f"y must have at least 2 classes, got {len(classes)}")
+    given = Labels(codes.astype(np.uint32), classes, index_of(y))
+    probs = out_of_fold(estimator, X, codes, folds, random_state, fit_params, classes=classes)
     audit = Audit(_tares.audit(given.codes, probs, method, score, True), given)
     kept = ~audit.is_suspect
     lost = np.setdiff1d(codes, codes[kept])
@@ -89,5 +95,5 @@ def clean(
         warnings.warn(f"no label of these classes was kept, so the model will not know them: {shown}", stacklevel=2)
     rows = np.flatnonzero(kept)
     model = clone(estimator)
-    model.fit(take(X, rows), values[rows], **(fit_params or {}))
+    model.fit(take(X, rows), values[rows], **of_rows(fit_params, rows, len(codes)))
     return Cleaned(model, audit, kept, probs)

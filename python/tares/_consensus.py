@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tares import _tares
-from tares._inputs import as_array, read_probs
+from tares._columns import named_classes, refuse_contradiction
+from tares._inputs import as_array, is_missing, read_probs, refuse_two_orders
 from tares._table import Table
 
 Pooling = Literal["posterior", "dawid-skene", "one-coin", "majority"]
@@ -128,7 +129,7 @@ def _missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if values.dtype.kind == "i":
         return np.asarray(values < 0)
     if values.dtype.kind == "O":
-        absent = [value is None or value != value or str(value) in ("", "<NA>") for value in values.ravel().tolist()]
+        absent = [is_missing(value) or str(value) in ("", "<NA>") for value in values.ravel().tolist()]
         return np.array(absent, dtype=np.bool_).reshape(values.shape)
     return np.zeros(values.shape, dtype=np.bool_) if values.dtype.kind in "ub" else np.asarray(values == "")
 
@@ -210,12 +211,16 @@ def _classes(
         known = as_array(classes, "classes")
         if len(set(known.tolist())) != len(known):
             raise ValueError("classes must differ from each other")
-    elif columns is not None and columns.dtype.kind in "UO" and labels.dtype.kind == "U":
-        known = columns.astype(np.str_)
+    elif columns is not None and (named := named_classes(labels.dtype.kind, columns)) is not None:
+        known = named
     elif labels.dtype.kind in "iu":
         known = np.arange(count if count is not None else max(2, int(labels.max()) + 1))
     else:
         known = np.unique(labels)
+        if count is not None:
+            refuse_two_orders(known, "labels")
+    if columns is not None:
+        refuse_contradiction(columns, None if classes is None else known)
     if count is not None and len(known) != count:
         raise ValueError(
             f"probs must have a column for each of the {len(known)} classes, got {count}: say with classes=[...] what they are"

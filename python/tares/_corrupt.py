@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tares import _tares
-from tares._inputs import as_array, read_labels
+from tares._inputs import MOST_CLASSES, as_array, read_labels, whole
+from tares._same_rows import refuse_other_rows
+from tares._whole_numbers import whole_number
 
 
 def corrupt(
@@ -28,7 +31,7 @@ def corrupt(
     seed
         The same seed gives the same labels.
     classes
-        The names of the classes, or their number. By default the labels that occur, sorted, or 0 to the largest integer.
+        The names of the classes, or their number. By default the labels that occur, sorted (numbers by size), or 0 to the largest integer.
     features
         Rows x features, for ``"instance"``.
 
@@ -44,10 +47,18 @@ def corrupt(
     >>> bool((tares.corrupt(np.zeros(100, int), "exact:0.2", classes=3) != 0).sum() == 20)
     True
     """
-    known = classes if classes is None or isinstance(classes, int) else as_array(classes, "classes")
+    seed = whole_number(seed, "seed", 0, 2**64 - 1)
+    refuse_other_rows(labels, "labels", features, "features")
+    known: npt.NDArray[Any] | int | None
+    if classes is None or isinstance(classes, Integral):
+        known = None if classes is None else whole_number(classes, "classes", 1, MOST_CLASSES)
+    else:
+        known = whole(as_array(classes, "classes"), "classes")
     given = read_labels(labels, known)
-    if len(given.classes) < 2:
-        raise ValueError(f"labels must have at least 2 classes, got {len(given.classes)}: say with classes=... which there are")
+    if not 2 <= len(given.classes) <= MOST_CLASSES:
+        few = len(given.classes) < 2
+        allowed = "at least 2 classes" if few else f"at most {MOST_CLASSES} classes"
+        raise ValueError(f"labels must have {allowed}, got {len(given.classes)}{': say with classes=... which there are' if few else ''}")
     matrix = None if isinstance(noise, str) else np.ascontiguousarray(noise, dtype=np.float64)
     if matrix is not None and matrix.shape != (len(given.classes),) * 2:
         raise ValueError(f"noise must be a matrix of {len(given.classes)} x {len(given.classes)} classes, got shape {matrix.shape}")

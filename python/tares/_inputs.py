@@ -5,6 +5,7 @@ float32 and float64 arrays that are C-contiguous are passed on without a copy; a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 Codes = npt.NDArray[np.uint32]
+#: Integers from here on are not taken for class numbers, because matrices are classes x classes.
+MOST_CLASSES = 10_000
 #: The rows that values came from, for messages; ``None``: 0, 1, 2, ...
 From = npt.NDArray[np.int64] | None
 
@@ -22,7 +25,7 @@ class Labels:
 
     #: The class of every row.
     codes: Codes
-    #: The name of each class: integers or strings.
+    #: The name of each class: integers, booleans or strings.
     classes: npt.NDArray[Any]
     #: The index of the pandas object they came from, if it is more than 0, 1, 2, ...
     index: Any | None
@@ -33,6 +36,11 @@ class Labels:
 def names(classes: npt.NDArray[Any]) -> list[str]:
     """The names of the classes, as text."""
     return [str(name) for name in classes.tolist()]
+
+
+def listed(names: str | Sequence[str] | None) -> list[str]:
+    """Names as a list; a single one may stand alone."""
+    return [names] if isinstance(names, str) else [str(name) for name in (() if names is None else names)]
 
 
 def as_array(values: Any, what: str) -> npt.NDArray[Any]:
@@ -54,6 +62,10 @@ def as_array(values: Any, what: str) -> npt.NDArray[Any]:
     if module_of(values) == "polars":
         return np.asarray(values.to_numpy())
     if module_of(values) == "pandas" and hasattr(values, "to_numpy"):
+        if hasattr(values, "dtypes") and hasattr(values, "columns") and all(kind.kind in "fiu" for kind in values.dtypes):
+            if any(hasattr(kind, "numpy_dtype") for kind in values.dtypes):
+                # Float64 and the like would become objects.
+                return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan))
         return np.asarray(values.to_numpy())
     try:
         if isinstance(values, (list, tuple)) and any(isinstance(value, str) for value in values):
@@ -64,50 +76,84 @@ def as_array(values: Any, what: str) -> npt.NDArray[Any]:
         raise ValueError(f"{what} must be an array, got rows of different lengths") from error
 
 
+def as_values(labels: Any, what: str = "labels", rows: From = None) -> npt.NDArray[Any]:
+    """Labels as an array of integers, booleans or strings."""
+    values = as_array(labels, what)
+    if values.ndim != 1:
+        raise ValueError(f"{what} must be one-dimensional, got {shape_of(values)}")
+    return whole(values, what, rows)
+
+
 def read_labels(labels: Any, classes: npt.NDArray[Any] | int | None, what: str = "labels", rows: From = None) -> Labels:
     """Labels as codes.
 
     ``classes`` holds the names of the classes in order, or their number. Integers are class numbers unless the classes have other
     names; names are looked up, or sorted if the classes have no names yet.
     """
-    index = index_of(labels)
-    values = as_array(labels, what)
-    if values.ndim != 1:
-        raise ValueError(f"{what} must be one-dimensional, got {shape_of(values)}")
-    values = _whole(values, what, rows)
+    return code_labels(as_values(labels, what, rows), classes, index_of(labels), what, rows)
+
+
+def code_labels(
+    values: npt.NDArray[Any], classes: npt.NDArray[Any] | int | None, index: Any | None, what: str, rows: From = None
+) -> Labels:
+    """The same of :func:`as_values`."""
     if isinstance(classes, np.ndarray):
         return Labels(_look_up(values, classes, what, rows), classes, index)
-    if values.dtype.kind in "iu":
-        codes = _codes(values, what, rows)
+    if values.dtype.kind in "iub":
+        codes = as_codes(values, what, rows)
+        if values.dtype.kind == "b" and classes in (None, 2):
+            return Labels(codes, np.array([False, True]), index)
         count = classes if classes is not None else (int(codes.max()) + 1 if len(codes) else 0)
+        if classes is None and count > MOST_CLASSES:
+            row = int(codes.argmax())
+            raise ValueError(
+                f"{what} must count classes from 0 and be less than {MOST_CLASSES}, got {values[row]} at row {_row(row, rows)}: "
+                "say with classes=[...] which classes there are"
+            )
         return Labels(codes, np.arange(count), index)
     found, places = np.unique(values, return_inverse=True)
-    if classes is not None and len(found) != classes:
+    if classes is None:
+        found, ordered = _by_number(found, places)
+        return Labels(ordered, found, index)
+    if len(found) != classes:
         raise ValueError(
             f"{what} that are names must name all {classes} columns of probs, got {len(found)} names: "
             "say with classes=[...] which column is which"
         )
+    refuse_two_orders(found, what)
     note = f"the labels are names: the columns of probs are taken to be the classes in sorted order: {_list(found)}"
-    return Labels(places.astype(np.uint32), found, index, (note,) if classes is not None else ())
+    return Labels(places.astype(np.uint32), found, index, (note,))
 
 
-def read_classes(labels: Any, what: str = "y", rows: From = None) -> tuple[Labels, npt.NDArray[Any]]:
-    """Labels whose classes are the values that occur, sorted; and the labels as an array."""
-    values = as_array(labels, what)
-    if values.ndim != 1:
-        raise ValueError(f"{what} must be one-dimensional, got {shape_of(values)}")
-    found, codes = np.unique(_whole(values, what, rows), return_inverse=True)
+def read_classes(labels: Any, what: str = "y", rows: From = None) -> Labels:
+    """Labels whose classes are the values that occur, in the program's order: names that are whole numbers come first, by size."""
+    found, codes = _by_number(*np.unique(as_values(labels, what, rows), return_inverse=True))
+    return Labels(codes, found, index_of(labels))
+
+
+def _by_number(found: npt.NDArray[Any], codes: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Codes]:
+    """Sorted classes and their codes in the program's order."""
     if found.dtype.kind == "U":
-        # As the program: names that are whole numbers come first, by size.
         order = np.array(sorted(range(len(found)), key=lambda place: _sort_key(str(found[place]))), dtype=np.int64)
         found, codes = found[order], np.argsort(order)[codes]
-    return Labels(codes.astype(np.uint32), found, index_of(labels)), values
+    return found, codes.astype(np.uint32)
+
+
+def refuse_two_orders(found: npt.NDArray[Any], what: str) -> None:
+    """Raises ``ValueError`` if sorted names look like numbers whose order by size is another."""
+    as_text = [name for name in found.tolist() if isinstance(name, str) and not _sort_key(name)[0]]
+    by_size = sorted(as_text, key=_sort_key)
+    if as_text != by_size:
+        raise ValueError(
+            f"{what} are names that look like numbers: the columns of probs may stand in the order of texts ({_shown(as_text)}) or of "
+            f"numbers ({_shown(by_size)}); say with classes=[...] which column is which, in the order of the columns"
+        )
 
 
 def _sort_key(name: str) -> tuple[bool, int, str]:
     digits = name.lstrip("+-")
-    whole = digits.isascii() and digits.isdigit() and len(name) - len(digits) <= 1
-    return (not whole, int(name) if whole else 0, name)
+    number = digits.isascii() and digits.isdigit() and len(name) - len(digits) <= 1
+    return (not number, int(name) if number else 0, name)
 
 
 def read_probs(probs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
@@ -124,25 +170,6 @@ def read_probs(probs: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
     return values, _columns(probs)
 
 
-def match_columns(
-    labels: Any, probs: npt.NDArray[Any], columns: npt.NDArray[Any] | None, classes: Any
-) -> tuple[Labels, npt.NDArray[Any]]:
-    """Labels and probabilities with the same classes in the same order.
-
-    The columns of a frame may be in any order.
-    """
-    if classes is not None:
-        known = as_array(classes, "classes")
-        if known.ndim != 1 or len(known) != probs.shape[1]:
-            raise ValueError(f"classes must name the {probs.shape[1]} columns of probs, got {shape_of(known)}")
-        if len(set(known.tolist())) != len(known):
-            raise ValueError("classes must differ from each other")
-        return read_labels(labels, _whole(known, "classes")), probs
-    if columns is not None and columns.dtype.kind in "UO" and as_array(labels, "labels").dtype.kind in "UOT":
-        return read_labels(labels, columns), probs
-    return read_labels(labels, probs.shape[1]), probs
-
-
 def module_of(value: Any) -> str:
     """The package that a value's type comes from."""
     return type(value).__module__.partition(".")[0]
@@ -155,9 +182,13 @@ def shape_of(values: npt.NDArray[Any]) -> str:
     return "an array of " + " x ".join(map(str, values.shape))
 
 
-def _list(found: npt.NDArray[Any], most: int = 10) -> str:
-    shown = ", ".join(map(str, found[:most].tolist()))
-    return shown if len(found) <= most else f"{shown} and {len(found) - most} more"
+def _list(found: npt.NDArray[Any]) -> str:
+    return _shown(found.tolist())
+
+
+def _shown(names: list[Any], most: int = 10) -> str:
+    shown = ", ".join(map(str, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def _of_arrow(values: Any) -> npt.NDArray[Any]:
@@ -194,15 +225,13 @@ def _row(place: Any, rows: From) -> int:
     return int(place if rows is None else rows[place])
 
 
-def _whole(values: npt.NDArray[Any], what: str, rows: From = None) -> npt.NDArray[Any]:
-    """Integers or strings; anything else is an error that names the value and its row."""
+def whole(values: npt.NDArray[Any], what: str, rows: From = None) -> npt.NDArray[Any]:
+    """Integers, booleans or strings; anything else is an error that names the value and its row."""
     kind = values.dtype.kind
-    if kind == "b":
-        return values.astype(np.uint8)
-    if kind in "iuU":
+    if kind in "iubU":
         return values
     if kind == "T":
-        return values.astype(np.str_)
+        return _objects(values.astype(object), what, rows)
     if kind == "f":
         bad = np.flatnonzero(~np.isfinite(values) | (values != np.floor(values)))
         if len(bad):
@@ -213,26 +242,36 @@ def _whole(values: npt.NDArray[Any], what: str, rows: From = None) -> npt.NDArra
     raise TypeError(f"{what} must be integers or strings, got an array of {values.dtype}")
 
 
+def is_missing(cell: Any) -> bool:
+    """Whether a cell is None, NaN, NA or NaT."""
+    # NA is neither equal to itself nor unequal: its type comes first.
+    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, (float, np.floating)) and bool(cell != cell))
+
+
 def _objects(values: npt.NDArray[Any], what: str, rows: From) -> npt.NDArray[Any]:
     kinds: dict[type, int] = {}
     for row, value in enumerate(values.tolist()):
         kinds.setdefault(type(value), row)
     for kind, row in kinds.items():
-        missing = kind.__name__ in ("NoneType", "NAType", "NaTType") or (kind is float and values[row] != values[row])
-        if missing:
+        if is_missing(values[row]):
             raise ValueError(f"{what} must not be missing, got {values[row]} at row {_row(row, rows)}")
     if all(issubclass(kind, str) for kind in kinds):
         return values.astype(np.str_)
-    if all(issubclass(kind, (int, np.integer)) for kind in kinds):
+    if all(issubclass(kind, (bool, np.bool_)) for kind in kinds):
+        return values.astype(np.bool_)
+    if all(issubclass(kind, (int, np.integer, np.bool_)) for kind in kinds):
         return values.astype(np.int64)
+    if all(issubclass(kind, (int, float, np.number, np.bool_)) for kind in kinds):
+        return whole(values.astype(np.float64), what, rows)
     listed = ", ".join(f"{kind.__name__} at row {_row(row, rows)}" for kind, row in list(kinds.items())[:3])
     raise TypeError(f"{what} must be all integers or all strings, got {listed}")
 
 
-def _codes(values: npt.NDArray[Any], what: str, rows: From = None) -> Codes:
+def as_codes(values: npt.NDArray[Any], what: str, rows: From = None) -> Codes:
+    """Integers as class numbers."""
     if values.dtype == np.uint32:
         return np.ascontiguousarray(values)
-    if len(values):
+    if len(values) and values.dtype.kind != "b":
         low, high = int(values.min()), int(values.max())
         if low < 0 or high >= 2**32:
             bad = int(np.flatnonzero((values < 0) | (values >= 2**32))[0])
@@ -243,8 +282,11 @@ def _codes(values: npt.NDArray[Any], what: str, rows: From = None) -> Codes:
 def _look_up(values: npt.NDArray[Any], classes: npt.NDArray[Any], what: str, rows: From = None) -> Codes:
     """The place of every value in ``classes``."""
     known = classes.astype(np.str_) if values.dtype.kind == "U" else classes
-    if known.dtype.kind in "iu" and np.array_equal(known, np.arange(len(known))):
-        return _codes(values, what, rows)
+    if values.dtype.kind in "iub" and known.dtype.kind in "iub":
+        # True is 1 and False 0.
+        values, known = (array.astype(np.uint8) if array.dtype.kind == "b" else array for array in (values, known))
+        if np.array_equal(known, np.arange(len(known))):
+            return as_codes(values, what, rows)
     order = np.argsort(known, kind="stable")
     try:
         place = np.searchsorted(known, values, sorter=order)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timezone
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tares._inputs import as_array, index_of, module_of
+from tares._inputs import as_array, index_of, is_missing, module_of
 
 #: The code of a text that is missing.
 MISSING = 2**32 - 1
@@ -134,18 +135,33 @@ def read_cells(column: Any, what: str) -> Cells:
         return np.ascontiguousarray(values, dtype=np.float64)
     if values.dtype.kind in "mM":
         # Times and durations become seconds.
-        seconds = values.astype(f"{values.dtype.kind}8[ns]").astype(np.int64) / 1e9
-        return np.where(np.isnat(values), np.nan, seconds)
+        return _seconds(values)
     if values.dtype.kind == "c":
         raise TypeError(f"{what} must be real numbers or texts, got complex data")
     listed = values.tolist()
     present = [cell for cell in listed if not _is_missing(cell)]
     if present and all(isinstance(cell, (int, float, np.number)) and not isinstance(cell, bool) for cell in present):
         return np.array([np.nan if _is_missing(cell) else float(cell) for cell in listed], dtype=np.float64)
+    if present and all(isinstance(cell, date) for cell in present):
+        # Dates, and times with a time zone.
+        return _seconds(np.array([np.datetime64("NaT") if _is_missing(cell) else _moment(cell) for cell in listed], dtype="M8[us]"))
     bad = next((cell for cell in present if not isinstance(cell, (str, bool, int, float, np.generic))), None)
     if bad is not None:
-        raise TypeError(f"{what} must hold numbers or texts, got {type(bad).__name__}")
+        raise TypeError(f"{what} must hold numbers, dates or texts, got {type(bad).__name__}: turn it into one of these, as with .astype(str)")
     return _texts(listed)
+
+
+def _seconds(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Times since 1970 and durations."""
+    seconds = values.astype(f"{values.dtype.kind}8[ns]").astype(np.int64) / 1e9
+    return np.where(np.isnat(values), np.nan, seconds)
+
+
+def _moment(cell: date) -> np.datetime64:
+    """A date or a time; one with a time zone is taken to UTC, as NumPy has no zones."""
+    if isinstance(cell, datetime) and cell.tzinfo is not None:
+        cell = cell.astimezone(timezone.utc).replace(tzinfo=None)
+    return np.datetime64(cell, "us")
 
 
 def _column(column: Any, what: str) -> npt.NDArray[Any]:
@@ -169,9 +185,7 @@ def _listed(column: Any) -> list[Any]:
 
 
 def _is_missing(cell: Any) -> bool:
-    if cell is None or cell == "":
-        return True
-    return type(cell).__name__ in ("NAType", "NaTType") or (isinstance(cell, float) and cell != cell)
+    return is_missing(cell) or (isinstance(cell, str) and cell == "")
 
 
 def _texts(cells: list[Any]) -> tuple[npt.NDArray[np.uint32], list[str]]:

@@ -20,8 +20,8 @@ Column = npt.NDArray[Any]
 class Table:
     """Columns of equal length.
 
-    ``table["score"]`` is a column (a NumPy array), ``table[3]`` a row, ``len(table)`` the number of rows. A column may be a function
-    that computes it when it is first used.
+    ``table["score"]`` is a column (a NumPy array), ``table[3]`` a row, ``table[:5]`` a table of the first five, ``len(table)`` the number of
+    rows. A column may be a function that computes it when it is first used.
 
     Examples
     --------
@@ -48,7 +48,9 @@ class Table:
         ready = next((column for column in self._columns.values() if not callable(column)), None)
         return len(self[self.columns[0]] if ready is None else ready)
 
-    def __getitem__(self, key: str | int) -> Any:
+    def __getitem__(self, key: str | int | slice) -> Any:
+        if isinstance(key, slice):
+            return Table({name: self[name][key] for name in self._columns}, None if self._index is None else self._index[key])
         if not isinstance(key, str):
             return {name: self[name][key : key + 1 or None].tolist()[0] for name in self._columns}
         if key not in self._columns:
@@ -63,22 +65,25 @@ class Table:
         return (dict(zip(self._columns, row)) for row in zip(*lists))
 
     def to_pandas(self) -> pandas.DataFrame:
-        """As a pandas frame. Rows keep the index of the pandas object that the labels came from."""
+        """As a pandas frame. Rows keep the index of the pandas object that the labels came from; an index called like a column
+        takes its place."""
         import pandas
 
-        return pandas.DataFrame({name: self[name] for name in self._columns}, index=self._index)
+        names = [] if self._index is None else self._index.names
+        return pandas.DataFrame({name: self[name] for name in self._columns if name not in names}, index=self._index)
 
     def to_polars(self) -> polars.DataFrame:
         """As a polars frame."""
         import polars
 
-        return polars.DataFrame({name: self[name] for name in self._columns})
+        columns = [polars.Series(name, *_listed(self[name], polars.String)) for name in self._columns]
+        return polars.DataFrame(columns)
 
     def to_arrow(self) -> pyarrow.Table:
         """As an Arrow table."""
         import pyarrow
 
-        return pyarrow.table({name: pyarrow.array(self[name].tolist()) for name in self._columns})
+        return pyarrow.table({name: pyarrow.array(*_listed(self[name], pyarrow.string())) for name in self._columns})
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Arrow's interface for tables: polars, DuckDB and others read the table through it."""
@@ -97,6 +102,13 @@ class Table:
         )
         more = f"<p>and {len(self) - most:,} more rows</p>" if len(self) > most else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+
+def _listed(column: Column, text: Any) -> tuple[Any, Any]:
+    """Texts as a list with their type, which no row might tell; numbers as they are."""
+    if column.dtype.kind == "U" or (column.dtype.kind == "O" and all(cell is None or isinstance(cell, str) for cell in column.tolist())):
+        return column.tolist(), text
+    return (column.tolist() if column.dtype.kind == "O" else column), None
 
 
 def _shown(value: Any) -> str:

@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tares import _tares
-from tares._inputs import as_array, read_labels, read_probs
+from tares._columns import match_columns
+from tares._inputs import MOST_CLASSES, as_array, as_codes, as_values, read_probs
+from tares._same_rows import refuse_other_rows
 
 __all__ = [
     "Retrieval",
@@ -49,7 +51,7 @@ def balanced_accuracy(truth: Any, predicted: Any) -> float:
     0.5
     """
     a, b, classes = _pair(truth, predicted)
-    return _tares.balanced_accuracy(a, b, len(classes))
+    return _tares.balanced_accuracy(a, b, _side(classes))
 
 
 def confusion(truth: Any, predicted: Any) -> npt.NDArray[np.int64]:
@@ -60,7 +62,7 @@ def confusion(truth: Any, predicted: Any) -> npt.NDArray[np.int64]:
            [0, 1]])
     """
     a, b, classes = _pair(truth, predicted)
-    return _tares.confusion(a, b, len(classes))
+    return _tares.confusion(a, b, _side(classes))
 
 
 def noise_rate(truth: Any, given: Any) -> float:
@@ -85,7 +87,7 @@ def retrieval(chosen: Any, wanted: Any) -> Retrieval:
         if rows.shape != marks.shape:
             raise ValueError(f"chosen must have an entry for each of the {len(marks)} rows, got shape {rows.shape}")
         rows = np.flatnonzero(rows)
-    codes = read_labels(rows, None, "chosen").codes if len(rows) else np.empty(0, dtype=np.uint32)
+    codes = as_codes(as_values(rows, "chosen"), "chosen") if len(rows) else np.empty(0, dtype=np.uint32)
     if len(np.unique(codes)) != len(codes):
         raise ValueError("chosen must name every row at most once")
     return Retrieval(*_tares.retrieval(codes, marks))
@@ -115,8 +117,9 @@ def calibration_error(probs: Any, truth: Any, *, bins: int = 15) -> float:
     >>> round(tares.metrics.calibration_error([[0.9, 0.1], [0.9, 0.1]], [0, 1], bins=10), 12)
     0.4
     """
-    values, _ = read_probs(probs)
-    labels = read_labels(truth, values.shape[1], "truth")
+    refuse_other_rows(truth, "truth", probs, "probs")
+    values, columns = read_probs(probs)
+    labels = match_columns(truth, values.shape[1], columns, None, "truth")
     return _tares.calibration_error(np.ascontiguousarray(values, dtype=np.float64), labels.codes, bins)
 
 
@@ -129,16 +132,28 @@ def mean_std(values: Any) -> tuple[float, float]:
     return _tares.mean_std(_numbers(values))
 
 
-def _pair(first: Any, second: Any) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[Any]]:
-    """Two lists of labels as numbers of the same classes."""
-    a, b = read_labels(first, None, "labels"), read_labels(second, None, "labels")
-    if a.classes.dtype.kind != b.classes.dtype.kind:
+def _pair(first: Any, second: Any) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], int]:
+    """Two lists of labels as numbers of the same classes, and how many classes there are."""
+    refuse_other_rows(first, "the first labels", second, "the second labels")
+    a, b = as_values(first), as_values(second)
+    if (a.dtype.kind == "U") != (b.dtype.kind == "U"):
         raise TypeError("both lists of labels must be integers, or both names")
-    if a.classes.dtype.kind in "iu":
-        return a.codes, b.codes, max(a.classes, b.classes, key=len)
-    classes = np.union1d(a.classes, b.classes)
-    places = [np.searchsorted(classes, labels.classes)[labels.codes].astype(np.uint32) for labels in (a, b)]
-    return places[0], places[1], classes
+    if a.dtype.kind != "U":
+        one, two = as_codes(a, "labels"), as_codes(b, "labels")
+        return one, two, max(int(codes.max()) + 1 if len(codes) else 0 for codes in (one, two))
+    classes, codes = np.unique(np.concatenate([a, b]), return_inverse=True)
+    one, two = codes[: len(a)].astype(np.uint32), codes[len(a) :].astype(np.uint32)
+    return one, two, len(classes)
+
+
+def _side(classes: int) -> int:
+    """The number of classes, if a matrix of classes x classes is not too large."""
+    if classes > MOST_CLASSES:
+        raise ValueError(
+            f"labels must count classes from 0 and be less than {MOST_CLASSES}, got {classes - 1}: "
+            "numpy.unique(labels, return_inverse=True) numbers those that occur"
+        )
+    return classes
 
 
 def _mask(values: Any, what: str) -> npt.NDArray[np.bool_]:

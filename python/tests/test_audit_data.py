@@ -245,3 +245,42 @@ def test_notebooks_show_suspects_and_classes_escaped() -> None:
     labels[0] = "x"
     html = tares.audit(labels, probs, classes=["<b>", "x"])._repr_html_()
     assert "&lt;b&gt;" in html and "<b>x" not in html and "per class" in html and "1 of 100 labels are suspects" in html
+
+
+@pytest.mark.parametrize("kind", ["string", "boolean", "category", "object", "Int64", "Float64", "string[pyarrow]"])
+def test_cells_that_are_not_available_are_missing(kind: str) -> None:
+    frame, _ = flowers(120)
+    values = {"boolean": [True, False], "Int64": [1, 2], "Float64": [0.5, 2.5]}.get(kind, ["a", "b"])
+    there = pd.Series(np.array(values, dtype=object)[np.arange(120) % 2])
+    gaps = there.where(np.arange(120) % 7 != 0, pd.NA).astype(kind)
+    found = tares.audit(frame.assign(more=gaps), label="species", judges="linear")
+    plain = there.where(np.arange(120) % 7 != 0, None).astype(object)
+    expected = tares.audit(frame.assign(more=plain), label="species", judges="linear")
+    assert np.array_equal(found.suspects["row"], expected.suspects["row"]) and found.noise_rate == expected.noise_rate
+    answers = pd.DataFrame({"row": [0, 0, 1, 1], "who": ["a", "b", "a", "b"], "label": pd.Series(["x", "y", "y", pd.NA], dtype="string")})
+    assert len(tares.consensus(answers, row="row", annotator="who", label="label").rows) == 2
+
+
+def test_times_with_a_zone_and_dates_are_times() -> None:
+    frame, _ = flowers(120)
+    when = pd.Series(pd.date_range("2021-03-01 12:00", periods=120, freq="D"))
+    when[5] = pd.NaT
+    expected = tares.audit(frame.assign(when=when), label="species", judges="linear")
+    for same in (when.dt.tz_localize("UTC"), when.dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo"), when.astype(object)):
+        found = tares.audit(frame.assign(when=same), label="species", judges="linear")
+        assert np.array_equal(found.suspects["score"], expected.suspects["score"])
+    days = when.dt.normalize()
+    expected = tares.audit(frame.assign(when=days), label="species", judges="linear")
+    found = tares.audit(frame.assign(when=days.dt.date), label="species", judges="linear")
+    assert np.array_equal(found.suspects["score"], expected.suspects["score"])
+    with pytest.raises(TypeError, match=r"column 'when' must hold numbers, dates or texts, got Period.*astype\(str\)"):
+        tares.audit(frame.assign(when=days.dt.to_period("M")), label="species")
+
+
+def test_rows_without_a_label_keep_their_ids_and_a_judge_may_be_named_alone() -> None:
+    frame, _ = flowers(120)
+    frame.loc[[3, 50], "species"] = None
+    frame.index = pd.Index([f"plant {place}" for place in range(120)])
+    found = tares.audit(frame, label="species", judges="linear", text="colour")
+    assert found.judges is not None and found.judges["judge"].tolist() == ["linear"]
+    assert found.unlabelled["id"].tolist() == ["plant 3", "plant 50"] == found.unlabelled.to_pandas().index.tolist()

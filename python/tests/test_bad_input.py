@@ -115,7 +115,12 @@ def test_bad_options_are_refused_with_words(options: dict[str, Any], words: str)
         ((np.ma.array(Y, mask=[0, 0, 1]),), {"features": np.zeros((3, 2))}, ValueError, "masked value at row 2"),
         ((Y,), {"features": np.ma.array(np.zeros((3, 2)), mask=[[0, 0], [0, 1], [0, 0]])}, ValueError, "masked value at row 1"),
         ((Y * 20,), {"features": np.zeros((60, 2)), "judges": ["oracle"]}, ValueError, "unknown judge 'oracle'"),
-        ((Y * 20,), {"features": np.zeros((60, 2)), "folds": 1}, ValueError, "folds"),
+        ((Y * 20,), {"features": np.zeros((60, 2)), "folds": 1}, ValueError, "folds must be a whole number from 2"),
+        ((Y * 20,), {"features": np.zeros((60, 2)), "folds": 2.5}, TypeError, "folds must be a whole number, got 2.5"),
+        ((Y * 20,), {"features": np.zeros((60, 2)), "seed": -1}, ValueError, "seed must be a whole number from 0 .* got -1"),
+        ((Y * 20,), {"features": np.zeros((60, 2)), "epochs": 0}, ValueError, "epochs must be a whole number from 1"),
+        ((Y * 20,), {"features": {"x": [1 + 2j] * 60}}, TypeError, "column 'x' must be real numbers"),
+        ((Y * 20,), {"features": {"x": [{}] * 60}}, TypeError, "column 'x' must hold numbers, dates or texts, got dict"),
     ],
 )
 def test_bad_data_is_refused_with_words(arguments: Any, options: Any, kind: Any, words: str) -> None:
@@ -134,6 +139,11 @@ def test_bad_data_is_refused_with_words(arguments: Any, options: Any, kind: Any,
         ((Y, [[0.5, 0.6], [0, 1]]), {}, "sum|1"),
         ((Y, "instance:0.3"), {}, "features"),
         ((Y, "instance:0.3"), {"features": [[1.0]]}, "3 labels"),
+        ((Y, "pair:0.3"), {"seed": -1}, "seed must be a whole number from 0 .* got -1"),
+        (([99_999, 1, 0], "symmetric:0.3"), {}, "less than 10000, got 99999 at row 0: say with classes="),
+        (([4_000_000_000, 1, 0], "symmetric:0.3"), {}, "less than 10000, got 4000000000 at row 0"),
+        ((Y, "pair:0.3"), {"classes": 10**12}, "classes must be a whole number from 1 to 10000"),
+        ((Y, "pair:0.3"), {"classes": np.arange(20_000)}, "at most 10000 classes, got 20000"),
     ],
 )
 def test_bad_noise_is_refused_with_words(arguments: Any, options: Any, words: str) -> None:
@@ -150,3 +160,21 @@ def test_the_compiled_part_refuses_what_the_package_would_have_converted() -> No
         _tares.audit(np.zeros(2, dtype=np.uint32), np.asfortranarray(GOOD)[:2], "posterior", "posterior", False)
     with pytest.raises(ValueError, match="damaged"):
         _tares.predict("{}", b"", [("x", np.zeros(1))], 1)
+
+
+def test_the_compiled_part_reads_no_array_column_after_column() -> None:
+    from tares import _tares
+
+    codes, turned = np.array(Y, dtype=np.uint32), np.asfortranarray(GOOD)
+    narrow = turned.astype(np.float32, order="F")
+    calls: list[Any] = [
+        lambda: _tares.audit(codes, turned, "posterior", "posterior", False),
+        lambda: _tares.audit(codes, narrow, "posterior", "posterior", False),
+        lambda: _tares.audit(codes, GOOD, "posterior", "posterior", False, None, narrow),
+        lambda: _tares.calibration_error(turned, codes, 15),
+        lambda: _tares.corrupt(codes, 2, "instance:0.3", 1, None, narrow),
+    ]
+    assert not turned.flags.c_contiguous and not narrow.flags.c_contiguous
+    for call in calls:
+        with pytest.raises(TypeError, match="C-contiguous"):
+            call()

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import torch
 from sklearn.base import clone
@@ -148,6 +149,12 @@ def test_pictures_go_into_convolutional_networks() -> None:
     assert np.array_equal(model.predict(X[:, 0]), model.predict(X)), "grey pictures need no channel"
     with pytest.raises(ValueError):
         model.predict(X[:, :, :20])
+    for flat in (X.reshape(200, -1), pd.DataFrame(X.reshape(200, -1))):
+        with pytest.raises(ValueError, match="X must be pictures, as the model was fitted on, got rows x columns"):
+            model.predict(flat)
+    table = tares.RobustClassifier(noise_rate=0.1, epochs=1).fit(X.reshape(200, -1)[:, :5], y)
+    with pytest.raises(ValueError, match="X must be rows x columns, as the model was fitted on, got pictures"):
+        table.predict(X)
 
 
 @pytest.mark.parametrize(
@@ -219,6 +226,24 @@ def test_clean_takes_any_labels_and_says_what_is_lost() -> None:
         tares.clean(LogisticRegression(), X[:100], data.labels)
     with pytest.raises(ValueError, match="at least 2 classes"):
         tares.clean(LogisticRegression(), X, np.zeros(200, int))
+
+
+def test_clean_cuts_what_belongs_to_rows_and_fits_on_the_names() -> None:
+    data = make_noisy(240, 3)
+    X, names = data.probs, np.array(["cat", "dog", "ant"])[data.labels]
+    plain = tares.clean(LogisticRegression(), X, names)
+    weighted = tares.clean(LogisticRegression(), X, names, fit_params={"sample_weight": np.ones(240)})
+    assert np.array_equal(plain.probs, weighted.probs) and np.array_equal(plain.kept, weighted.kept)
+    light = np.where(names == "ant", 0.01, 1.0)
+    weighted = tares.clean(LogisticRegression(), X, names, fit_params={"sample_weight": light.tolist()})
+    by_class = tares.clean(LogisticRegression(class_weight={"ant": 0.01, "cat": 1.0, "dog": 1.0}), X, names)
+    assert np.allclose(weighted.probs, by_class.probs) and not np.allclose(weighted.probs, plain.probs, atol=0.1)
+    table = pa.table({name: X[:, place] for place, name in enumerate("abc")})
+    assert np.array_equal(tares.clean(LogisticRegression(), table, names).probs, plain.probs)
+    with pytest.raises(ValueError, match="X must be rows x columns, got a single value"):
+        tares.clean(LogisticRegression(), np.float64(3), [0, 1])
+    found = tares.clean(LogisticRegression(), X, data.labels == 1)
+    assert found.audit.classes.tolist() == [False, True] and found.estimator.classes_.dtype == np.bool_
 
 
 WITHOUT = """

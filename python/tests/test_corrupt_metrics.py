@@ -44,6 +44,10 @@ def test_kinds_and_names_of_labels_stay() -> None:
     assert tares.corrupt([True, False] * 10, "exact:0.5").tolist().count(1) == 10
     assert set(tares.corrupt(np.zeros(100, dtype=int), "symmetric:0.5", classes=["a", "b", "c"][:3] and 3).tolist()) <= {0, 1, 2}
     assert tares.corrupt(["b", "a"], "none", classes=["a", "b", "c"]).tolist() == ["b", "a"]
+    assert tares.corrupt([True, False], "none").dtype == np.bool_
+    # Names that are numbers stand by size, as in the program: the next class of 9 is 10.
+    assert set(tares.corrupt(["8", "9", "10"] * 30, "exact:1")[1::3].tolist()) == {"8", "10"}
+    assert tares.corrupt(["9"] * 20 + ["10", "8"], "pair:0.9", seed=1)[:20].tolist().count("10") > 10
 
 
 def test_figures_are_those_of_scikit_learn(noisy: Noisy) -> None:
@@ -63,6 +67,14 @@ def test_figures_are_those_of_scikit_learn(noisy: Noisy) -> None:
     assert found.against_truth is not None and found.against_truth[1:4] == got
     assert figures.noise_rate(noisy.truth, noisy.labels) == pytest.approx(wrong.mean())
     assert figures.mean_std([0.9, 0.92, 0.94]) == pytest.approx((0.92, 0.02))
+
+
+def test_labels_too_large_for_a_matrix_are_refused_where_one_is_needed() -> None:
+    assert tares.metrics.accuracy([4_000_000_000, 1], [1, 1]) == 0.5
+    for figure in (tares.metrics.confusion, tares.metrics.balanced_accuracy):
+        with pytest.raises(ValueError, match="less than 10000, got 99999: numpy.unique"):
+            figure([99_999, 1], [1, 1])
+    assert tares.metrics.confusion([True, False], [1, 1]).tolist() == [[0, 1], [0, 1]]
 
 
 def test_figures_without_a_value_are_none_and_bad_ones_refused() -> None:

@@ -6,6 +6,8 @@ import doctest
 import importlib
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +50,33 @@ def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     assert (names["better"] == names["truth"]).mean() > (names["labels"] == names["truth"]).mean() + 0.05
     assert names["robust"].score(names["X"], names["truth"]) > 0.95
     assert "labels are suspects" in capsys.readouterr().out
+
+
+README_NAMES = """
+import numpy as np, pandas as pd
+draw = np.random.default_rng(0)
+labels = y = draw.integers(0, 2, 60)
+X = draw.normal(size=(60, 2)) + 3 * y[:, None]
+probs = np.column_stack([1 - 0.1 - 0.8 * y, 0.1 + 0.8 * y])
+frame = pd.DataFrame(X, columns=["length", "width"]).assign(species=np.array(["rose", "tulip"])[y])
+"""
+
+
+@pytest.mark.parametrize("page", ["README.md", "python/README.md"])
+def test_the_readmes_run(page: str, tmp_path: Path) -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```$", (ROOT / page).read_text(), re.S | re.M)
+    assert blocks
+    for block in blocks:
+        # A process of its own: here other tests have imported what the page leaves to tares.
+        done = subprocess.run([sys.executable, "-c", README_NAMES + block], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_what_is_imported_late_is_listed() -> None:
+    assert {"torch", "spark", "RobustClassifier", "audit"} <= set(dir(tares))
+    assert tares.torch.CurriculumLoss is importlib.import_module("tares.torch").CurriculumLoss
+    with pytest.raises(AttributeError, match="no attribute 'tensorflow'"):
+        tares.tensorflow  # noqa: B018
 
 
 def test_every_function_in_the_table_for_cleanlab_users_is_there() -> None:

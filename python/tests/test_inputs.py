@@ -14,7 +14,7 @@ import pytest
 import torch
 
 import tares
-from conftest import Noisy
+from conftest import Noisy, make_noisy
 
 NAMES = np.array(["ant", "bee", "cat", "dog", "eel"])
 
@@ -91,6 +91,37 @@ def test_names_instead_of_numbers(noisy: Noisy, make: Any) -> None:
     assert np.array_equal(found.corrected, NAMES[expected.corrected])
 
 
+@pytest.mark.parametrize("kind", ["Float64", "Float32", "double[pyarrow]"])
+def test_nullable_probabilities(noisy: Noisy, kind: str) -> None:
+    found = tares.audit(noisy.labels, pd.DataFrame(noisy.probs).astype(kind), normalise=True)
+    assert abs(found.noise_rate - tares.audit(noisy.labels, noisy.probs).noise_rate) < 1e-3
+
+
+@pytest.mark.parametrize("make", [np.array, list, lambda y: y.astype(object), lambda y: pd.Series(y, dtype="boolean"), pl.Series, pa.array])
+def test_booleans_stay_booleans(noisy: Noisy, make: Any) -> None:
+    labels, yes = noisy.labels == 1, noisy.probs[:, 1]
+    probs = np.column_stack([1 - yes, yes])
+    expected = tares.audit(labels.astype(int), probs)
+    for options in ({}, {"classes": [False, True]}):
+        found = tares.audit(make(labels), probs, **options)
+        assert found.classes.tolist() == [False, True] and found.corrected.dtype == np.bool_
+        assert np.array_equal(found.corrected, expected.corrected == 1)
+        assert type(found.suspects[0]["given"]) is bool
+    assert tares.audit(make(labels), probs, truth=noisy.truth == 1).against_truth == tares.audit(
+        labels.astype(int), probs, truth=(noisy.truth == 1).astype(int)
+    ).against_truth
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="NumPy 2 has it")
+def test_labels_of_numpys_own_strings(noisy: Noisy) -> None:
+    expected = tares.audit(NAMES[noisy.labels], noisy.probs, classes=NAMES)
+    found = tares.audit(NAMES[noisy.labels].astype(np.dtypes.StringDType()), noisy.probs, classes=NAMES)
+    assert np.array_equal(found.suspects["row"], expected.suspects["row"])
+    absent = np.array(["ant", None, "bee"] * 30, dtype=np.dtypes.StringDType(na_object=None))
+    rows = {"x": np.arange(90) % 3 + np.linspace(0, 0.1, 90)}
+    assert len(tares.audit(absent, features=rows, judges="linear").unlabelled) == 30
+
+
 def test_columns_of_a_frame_may_stand_in_any_order(noisy: Noisy) -> None:
     expected = tares.audit(noisy.labels, noisy.probs)
     order = [3, 0, 4, 1, 2]
@@ -124,6 +155,29 @@ def test_suspects_as_frames(noisy: Noisy) -> None:
     assert pandas["given"].tolist() == polars["given"].to_list() == arrow["given"].to_pylist()
     # Arrow's own interface: anything that reads it can read the suspects.
     assert pa.table(found.suspects).num_rows == len(found)
+
+
+def test_frames_of_suspects_have_types_and_one_id() -> None:
+    noisy = make_noisy(300, 5)
+    ids = pd.Index([f"row-{place}" for place in range(300)], name="id")
+    found = tares.audit(pd.Series(NAMES[noisy.labels], ids), noisy.probs, classes=NAMES)
+    assert "id" not in found.to_pandas().columns and found.to_pandas().reset_index()["id"].tolist() == found.suspects["id"].tolist()
+    assert found.to_polars()["reason"].dtype == pl.String and found.to_polars()["id"].dtype == pl.String
+    first = found.suspects[:5]
+    assert isinstance(first, tares.Table) and len(first) == 5 and first[4] == found.suspects[4]
+    assert first.to_pandas().index.tolist() == found.suspects["id"][:5].tolist()
+    none = tares.audit(noisy.probs.argmax(axis=1), noisy.probs, method="argmax")
+    assert len(none) == 0 and none.to_arrow().schema == tares.audit(noisy.labels, noisy.probs).to_arrow().schema
+    assert none.to_polars()["reason"].dtype == pl.String
+
+
+def test_many_emptied_classes_share_a_note() -> None:
+    labels = np.repeat(np.arange(30), 20)
+    probs = np.full((600, 30), 0.002)
+    probs[np.arange(600), (labels + 1) % 30] = 1 - 29 * 0.002
+    notes = tares.audit(labels, probs, method="argmax").warnings
+    about = [note for note in notes if "less than half of " in note]
+    assert len(about) == 1 and "30 classes" in about[0] and "'0' (20 of 20 rows are suspects)" in about[0] and "and 25 more" in about[0]
 
 
 def test_no_copy_is_made_of_contiguous_floats() -> None:

@@ -96,6 +96,27 @@ def test_every_base_loss_ranks_and_trains_as_in_the_core(rank: str, train: str) 
                 raise AssertionError(f"{what}, {threshold}: {error}") from error
 
 
+@pytest.mark.parametrize("balanced", [False, True])
+def test_logits_may_stand_column_after_column(balanced: bool) -> None:
+    """As those of a convolution do, whose classes come before the places."""
+    for name, logits, targets in batches():
+        turned = logits.t().contiguous().t()
+        loss = CurriculumLoss("q", burn_in=0, balanced=balanced)
+        expected, found = (given.clone(memory_format=torch.preserve_format).requires_grad_() for given in (logits, turned))
+        values = [loss(given, targets) for given in (expected, found)]
+        assert torch.equal(values[0], values[1]), name
+        for value in values:
+            value.backward()
+        assert expected.grad is not None and found.grad is not None and torch.equal(expected.grad, found.grad), name
+
+
+def test_a_threshold_function_may_give_a_number() -> None:
+    logits, targets = torch.randn(20, 3, generator=torch.Generator().manual_seed(0)), torch.arange(20) % 3
+    for balanced in (False, True):
+        given = CurriculumLoss(lambda m, e: 10.0, burn_in=0, balanced=balanced)(logits, targets)
+        assert given == CurriculumLoss(lambda m, e: torch.full_like(m, 10.0), burn_in=0, balanced=balanced)(logits, targets)
+
+
 def test_the_burn_in_keeps_everything_in_both() -> None:
     loss = CurriculumLoss("npcl:0.5", burn_in=3)
     loss.set_epoch(2)

@@ -49,6 +49,12 @@ def test_the_audit_finds_the_rows_whose_margin_stays_low() -> None:
     assert (suspects["mean_margin"][1:] >= suspects["mean_margin"][:-1]).all()
     assert (suspects["times_seen"] == 4).all() and (suspects["times_kept"] == 4).all()
     assert "600 rows" in repr(found)
+    assert found.is_suspect.sum() == len(found) == len(found.to_pandas()) == found.to_arrow().num_rows
+    assert found.is_suspect[suspects["row"]].all()
+    corrected = found.corrected
+    assert (corrected[suspects["row"]] == suspects["suggested"]).all() and (corrected[~found.is_suspect][:-3] == given[~wrong].numpy()).all()
+    with pytest.raises(TypeError, match="labels must be class numbers.*got names such as '1'"):
+        recorder.audit(["1"] * (rows + 3))
 
 
 @pytest.mark.parametrize(

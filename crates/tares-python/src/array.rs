@@ -2,7 +2,8 @@
 //!
 //! The package passes C-contiguous arrays of the right type (`python/tares/_inputs.py` converts others once).
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::ndarray::Dimension;
+use numpy::{Element, PyReadonlyArray, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use tares_core::Label;
@@ -31,8 +32,8 @@ impl Probs<'_> {
     /// An array that is not C-contiguous.
     pub fn rows(&self) -> PyResult<Rows<'_>> {
         Ok(match self {
-            Self::Narrow(array) => Rows::Narrow(array.as_slice().map_err(scattered)?, array.as_array().ncols()),
-            Self::Wide(array) => Rows::Wide(array.as_slice().map_err(scattered)?, array.as_array().ncols()),
+            Self::Narrow(array) => Rows::Narrow(in_order(array)?, array.as_array().ncols()),
+            Self::Wide(array) => Rows::Wide(in_order(array)?, array.as_array().ncols()),
         })
     }
 }
@@ -42,10 +43,31 @@ impl Probs<'_> {
 /// # Errors
 /// An array that is not contiguous.
 pub fn labels<'a>(array: &'a PyReadonlyArray1<'_, Label>) -> PyResult<&'a [Label]> {
-    array.as_slice().map_err(scattered)
+    in_order(array)
 }
 
-/// The error for an array that is not contiguous.
-pub fn scattered(_: numpy::AsSliceError) -> PyErr {
+/// The numbers of an array, row after row.
+///
+/// # Errors
+/// An array that is not C-contiguous. (`as_slice` alone also gives column-major arrays, column after column.)
+pub fn in_order<'a, T: Element, D: Dimension>(array: &'a PyReadonlyArray<'_, T, D>) -> PyResult<&'a [T]> {
+    match array.as_slice() {
+        Ok(values) if array.is_c_contiguous() => Ok(values),
+        _ => Err(scattered()),
+    }
+}
+
+/// The same to be written to.
+///
+/// # Errors
+/// An array that is not C-contiguous.
+pub fn in_order_mut<'a, T: Element>(array: &'a mut PyReadwriteArray2<'_, T>) -> PyResult<&'a mut [T]> {
+    if !array.is_c_contiguous() {
+        return Err(scattered());
+    }
+    array.as_slice_mut().map_err(|_| scattered())
+}
+
+fn scattered() -> PyErr {
     PyTypeError::new_err("arrays must be C-contiguous here; numpy.ascontiguousarray makes one")
 }

@@ -1,6 +1,6 @@
 //! `audit` and `scores`: which labels are wrong, from labels and out-of-sample probabilities. `found.rs` is their result.
 
-use crate::array::{Probs, Rows, labels, scattered};
+use crate::array::{Probs, Rows, in_order, labels};
 use crate::call::{failed, refused, run};
 use crate::found::ArrayAudit;
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
@@ -11,7 +11,7 @@ use tares_cli::audit::from_features::{chosen_rows, from_chosen};
 use tares_cli::ui::failure::Outcome;
 use tares_core::Label;
 use tares_core::audit::{Audited, Score, audit_ranked};
-use tares_core::estimate::{ConfidentJoint, Detector, Normalised, Overview, Probabilities, ProbabilityMatrix};
+use tares_core::estimate::{Detector, Normalised, Probabilities, ProbabilityMatrix};
 
 /// Calls `$body` with `$probs` bound to the rows of either width, normalised or not.
 macro_rules! with_probs {
@@ -56,7 +56,7 @@ pub fn audit(
     let (given, rows) = (labels(&given)?, probs.rows()?);
     let truth = truth.as_ref().map(labels).transpose()?;
     let width = features.as_ref().map_or(0, |features| features.as_array().ncols());
-    let features = features.as_ref().map(|features| features.as_slice().map_err(scattered)).transpose()?;
+    let features = features.as_ref().map(in_order).transpose()?;
     run(py, || {
         let (audited, against_truth) = with_probs!(rows, normalise, |probs| {
             let audited = audit_ranked(&probs, given, detector, score).map_err(refused)?;
@@ -107,23 +107,6 @@ pub fn scores<'py>(
     let (given, rows) = (labels(&given)?, probs.rows()?);
     let scores = run(py, || with_probs!(rows, normalise, |probs| every_score(&probs, given, score).map_err(refused)))?;
     Ok(PyArray1::from_vec(py, scores))
-}
-
-/// The rows that confident learning flags, ascending, as cleanlab's default filter does; the posterior model is not fitted.
-#[pyfunction]
-pub fn confident_rows<'py>(
-    py: Python<'py>,
-    given: PyReadonlyArray1<'py, Label>,
-    probs: Probs<'py>,
-) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let (given, rows) = (labels(&given)?, probs.rows()?);
-    let found = run(py, || with_probs!(rows, false, |probs| confident(&probs, given).map_err(refused)))?;
-    Ok(PyArray1::from_iter(py, found.into_iter().map(|row| row as i64)))
-}
-
-fn confident<P: Probabilities>(probs: &P, given: &[Label]) -> tares_core::Result<Vec<usize>> {
-    let overview = Overview::of(probs, given)?;
-    ConfidentJoint::of(probs, given, &overview)?.suspects(probs, given, &overview)
 }
 
 fn every_score<P: Probabilities>(probs: &P, given: &[Label], score: Score) -> tares_core::Result<Vec<f64>> {

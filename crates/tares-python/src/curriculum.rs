@@ -1,5 +1,6 @@
 //! The curriculum loss of one batch on the CPU, for `tares.torch`; and the noise rate estimated from the margins that it recorded.
 
+use crate::array::{in_order, in_order_mut};
 use crate::call::{refused, run, run_here};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray2, ToPyArray};
 use pyo3::exceptions::PyTypeError;
@@ -66,9 +67,8 @@ impl HostLoss {
         if slopes.as_array().dim() != (rows, classes) {
             return Err(PyTypeError::new_err("slopes must have the shape of logits"));
         }
-        let scattered = |_| PyTypeError::new_err("logits, targets and slopes must be C-contiguous");
-        let (logits, targets) = (logits.as_slice().map_err(scattered)?, targets.as_slice().map_err(scattered)?);
-        let slopes = slopes.as_slice_mut().map_err(scattered)?;
+        let (logits, targets) = (in_order(&logits)?, in_order(&targets)?);
+        let slopes = in_order_mut(&mut slopes)?;
         let work = || self.step_of(logits, &labels(targets, classes)?, classes, slopes, selects).map_err(refused);
         if logits.len() < MANY { run_here(work) } else { run(py, work) }
     }
@@ -159,8 +159,7 @@ type FromMargins<'py> = (f64, (f64, f64), Bound<'py, PyArray1<f64>>, Bound<'py, 
 /// How many labels are wrong, by the mean margins of a training history, and which.
 #[pyfunction]
 pub fn from_margins<'py>(py: Python<'py>, mean_margins: PyReadonlyArray1<'_, f64>) -> PyResult<FromMargins<'py>> {
-    let scattered = |_| PyTypeError::new_err("mean margins must be contiguous");
-    let mean_margins = mean_margins.as_slice().map_err(scattered)?;
+    let mean_margins = in_order(&mean_margins)?;
     let judge = || Ok((margins::from_margins(mean_margins)?, margin_scores(mean_margins)?));
     let (found, scores) = run(py, || judge().map_err(refused))?;
     Ok((found.rate, found.interval, found.wrong.to_pyarray(py), scores.to_pyarray(py)))

@@ -12,6 +12,7 @@
 mod array;
 mod audit;
 mod call;
+mod cautions;
 mod classifier;
 mod columns;
 mod consensus;
@@ -42,7 +43,6 @@ fn _tares(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<classifier::FittedModel>()?;
     module.add_function(wrap_pyfunction!(classifier::fit, module)?)?;
     module.add_function(wrap_pyfunction!(classifier::predict, module)?)?;
-    module.add_function(wrap_pyfunction!(audit::confident_rows, module)?)?;
     module.add_function(wrap_pyfunction!(noise::corrupt, module)?)?;
     module.add_function(wrap_pyfunction!(metric::accuracy, module)?)?;
     module.add_function(wrap_pyfunction!(metric::balanced_accuracy, module)?)?;

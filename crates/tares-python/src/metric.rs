@@ -1,6 +1,6 @@
 //! Metrics, with the same bits as the program's.
 
-use crate::array::{labels, scattered};
+use crate::array::{in_order, labels};
 use crate::call::{refused, run};
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -54,7 +54,7 @@ pub fn retrieval(
     chosen: PyReadonlyArray1<'_, u32>,
     wanted: PyReadonlyArray1<'_, bool>,
 ) -> PyResult<Figures> {
-    let (chosen, wanted) = (chosen.as_slice().map_err(scattered)?, wanted.as_slice().map_err(scattered)?);
+    let (chosen, wanted) = (in_order(&chosen)?, in_order(&wanted)?);
     let found = run(py, || Retrieval::new(chosen, wanted).map_err(refused))?;
     Ok((found.precision(), found.recall(), found.f1()))
 }
@@ -62,7 +62,7 @@ pub fn retrieval(
 /// Area under the ROC curve.
 #[pyfunction]
 pub fn auroc(py: Python<'_>, scores: PyReadonlyArray1<'_, f64>, wanted: PyReadonlyArray1<'_, bool>) -> PyResult<f64> {
-    let (scores, wanted) = (scores.as_slice().map_err(scattered)?, wanted.as_slice().map_err(scattered)?);
+    let (scores, wanted) = (in_order(&scores)?, in_order(&wanted)?);
     run(py, || metric::auroc(scores, wanted).map_err(refused))
 }
 
@@ -73,7 +73,7 @@ pub fn average_precision(
     scores: PyReadonlyArray1<'_, f64>,
     wanted: PyReadonlyArray1<'_, bool>,
 ) -> PyResult<f64> {
-    let (scores, wanted) = (scores.as_slice().map_err(scattered)?, wanted.as_slice().map_err(scattered)?);
+    let (scores, wanted) = (in_order(&scores)?, in_order(&wanted)?);
     run(py, || metric::average_precision(scores, wanted).map_err(refused))
 }
 
@@ -86,13 +86,13 @@ pub fn calibration_error(
     bins: usize,
 ) -> PyResult<f64> {
     let classes = probs.as_array().ncols();
-    let (probs, truth) = (probs.as_slice().map_err(scattered)?, labels(&truth)?);
+    let (probs, truth) = (in_order(&probs)?, labels(&truth)?);
     run(py, || metric::calibration_error(probs, truth, classes, bins).map_err(refused))
 }
 
 /// Mean and standard deviation (not a number for a single value).
 #[pyfunction]
 pub fn mean_std(values: PyReadonlyArray1<'_, f64>) -> PyResult<(f64, f64)> {
-    let found = MeanStd::of(values.as_slice().map_err(scattered)?).map_err(refused)?;
+    let found = MeanStd::of(in_order(&values)?).map_err(refused)?;
     Ok((found.mean, found.std.unwrap_or(f64::NAN)))
 }

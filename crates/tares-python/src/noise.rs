@@ -1,6 +1,6 @@
 //! `corrupt`: wrong labels on purpose, the same bits as `tares corrupt`.
 
-use crate::array::{labels, scattered};
+use crate::array::{in_order, labels};
 use crate::call::{refused, run};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -27,7 +27,7 @@ pub fn corrupt<'py>(
     };
     let given = labels(&given)?;
     let (values, width) = match &features {
-        Some(features) => (features.as_slice().map_err(scattered)?.to_vec(), features.as_array().ncols()),
+        Some(features) => (in_order(features)?.to_vec(), features.as_array().ncols()),
         None => (vec![0.0; given.len()], 1),
     };
     let noisy = run(py, || {

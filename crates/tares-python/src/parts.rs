@@ -1,10 +1,11 @@
 //! The two halves of an audit for a cluster: rows drawn from partitions, one model fitted to them, partitions judged with it.
 
-use crate::array::{Probs, Rows, labels};
+use crate::array::{Probs, Rows, in_order, labels};
 use crate::call::{refused, run, run_here};
+use crate::cautions::sentences;
 use crate::columns::{ClassColumns, class_columns, probabilities};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::{Mutex, PoisonError};
@@ -37,7 +38,7 @@ pub fn drawn_rows<'py>(
     probs: Probs<'py>,
     skip_missing: bool,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let keys = keys.as_slice().map_err(|_| PyTypeError::new_err("keys must be contiguous"))?;
+    let keys = in_order(&keys)?;
     let (given, rows) = (labels(&given)?, probs.rows()?);
     macro_rules! add {
         ($values:expr, $classes:expr) => {{
@@ -204,6 +205,6 @@ impl PartTotals {
     /// Reasons not to trust the rate and the suspects.
     fn cautions(&self, names: Vec<String>) -> Vec<String> {
         let name = |class: usize| names.get(class).cloned().unwrap_or_else(|| class.to_string());
-        self.totals.cautions().iter().map(|caution| caution.sentence(name)).collect()
+        sentences(&self.totals.cautions(), name)
     }
 }

@@ -1,6 +1,6 @@
 //! Columns and arrays from Python as rows of the program.
 
-use crate::array::{labels, scattered};
+use crate::array::{in_order, labels};
 use crate::call::{run, unread};
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray4, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
@@ -79,12 +79,10 @@ impl PyRows<'_> {
             Self::Table(_) => None,
             Self::Features(values) => {
                 let width = values.as_array().ncols();
-                Some((values.as_slice().map_err(scattered)?.to_vec().into(), Shape::Flat(width)))
+                Some((in_order(values)?.to_vec().into(), Shape::Flat(width)))
             }
-            Self::Bytes(values) => Some((values.as_slice().map_err(scattered)?.to_vec().into(), image(values.shape()))),
-            Self::Floats(values) => {
-                Some((values.as_slice().map_err(scattered)?.to_vec().into(), image(values.shape())))
-            }
+            Self::Bytes(values) => Some((in_order(values)?.to_vec().into(), image(values.shape()))),
+            Self::Floats(values) => Some((in_order(values)?.to_vec().into(), image(values.shape()))),
         })
     }
 
@@ -93,8 +91,8 @@ impl PyRows<'_> {
         let mut borrowed = Vec::with_capacity(columns.len());
         for (name, cells) in columns {
             let cells = match cells {
-                ColumnCells::Numbers(numbers) => Cells::Numbers(numbers.as_slice().map_err(scattered)?),
-                ColumnCells::Texts(codes, levels) => Cells::Texts(codes.as_slice().map_err(scattered)?, levels),
+                ColumnCells::Numbers(numbers) => Cells::Numbers(in_order(numbers)?),
+                ColumnCells::Texts(codes, levels) => Cells::Texts(in_order(codes)?, levels),
             };
             borrowed.push((name.as_str(), cells));
         }

@@ -8,9 +8,8 @@ calls both on the same inputs. One module per module of cleanlab: :mod:`~tares.c
 
 What differs:
 
-- Where rows tie at a cut, the default filter takes those that come first; cleanlab takes whichever its sort puts first.
 - There is no multi-label form: ``multi_label=True`` is an error.
-- ``n_jobs`` is accepted and ignored: all cores are used, with threads instead of processes.
+- ``n_jobs`` is accepted and ignored: no process is started.
 - Errors are ``ValueError`` or ``TypeError`` and say what is allowed, what was given and where; cleanlab often raises ``AssertionError``.
 
 :func:`tares.audit` finds more of the wrong labels than these methods do (see docs/python.md): its default is another method.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tares._inputs import as_array, read_labels
+from tares._inputs import as_array, as_codes, as_values
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[Any]
@@ -24,12 +24,12 @@ def refuse_multi_label(multi_label: bool) -> None:
 
 def checked_labels(labels: Any) -> Ints:
     """Class numbers from 0."""
-    codes = read_labels(_column(labels), None)
-    if codes.classes.dtype.kind not in "iu":
-        raise ValueError(f"labels must count classes from 0, got names such as {str(codes.classes[0])!r}; tares.audit takes names")
-    if len(codes.codes) == 0:
+    values = as_values(_column(labels))
+    if len(values) == 0:
         raise ValueError("labels must have at least one row, got none")
-    return codes.codes.astype(np.int64)
+    if values.dtype.kind == "U":
+        raise ValueError(f"labels must count classes from 0, got names such as {str(values[0])!r}; tares.audit takes names")
+    return as_codes(values, "labels").astype(np.int64)
 
 
 def checked(labels: Any, pred_probs: Any, *, one_class: bool = True) -> tuple[Ints, Floats]:

@@ -120,7 +120,9 @@ def _confident_counts(given: Ints, guess: Ints, classes: int) -> Ints:
     joint = np.bincount(given[sure] * classes + guess[sure], minlength=classes * classes).reshape(classes, classes)
     # At least one row of every class is right.
     np.fill_diagonal(joint, np.maximum(joint.diagonal(), 1))
-    return joint.astype(np.int64)
+    # Column after column, as cleanlab has it: sums over it are rounded in this order, and the last bit decides which of two counts is
+    # rounded up.
+    return np.asfortranarray(joint.astype(np.int64))
 
 
 def calibrate_confident_joint(confident_joint: npt.NDArray[Any], labels: Any, *, multi_label: bool = False) -> Ints:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tares import _tares
 from tares.compat._checked import Floats, Ints, checked, one_of, refuse_multi_label
 from tares.compat._rounding import label_counts, round_rows
 from tares.compat.count import calibrate_confident_joint, compute_confident_joint, num_label_issues, prediction_is_given
@@ -74,14 +73,10 @@ def find_label_issues(
     if filter_by == "confident_learning" and confident_joint is not None:
         warnings.warn("confident_joint is not used with filter_by='confident_learning': it is computed anew", stacklevel=2)
 
-    usual = filter_by == "prune_by_noise_rate" and (frac_noise, min_examples_per_class) == (1.0, 1)
-    mask = None
-    if usual and confident_joint is None and num_to_remove_per_class is None:
-        mask = _by_the_core(given, probs)
-    if mask is None and filter_by in PRUNING:
+    if filter_by in PRUNING:
         counts = _counts_to_prune(given, probs, confident_joint, min_examples_per_class, frac_noise, num_to_remove_per_class)
         mask = _prune(given, probs, counts, filter_by, min_examples_per_class)
-    if mask is None:
+    else:
         mask = np.zeros(len(given), dtype=np.bool_)
         mask[_rows_of(given, probs, filter_by)] = True
     if not filter_by.startswith("low_"):
@@ -92,21 +87,6 @@ def find_label_issues(
     if return_indices_ranked_by is None:
         return mask
     return order_label_issues(mask, given, probs, rank_by=return_indices_ranked_by, rank_by_kwargs=rank_by_kwargs)
-
-
-def _by_the_core(given: Ints, probs: Floats) -> Mask | None:
-    """The usual filter is the core's method ``confident``: one call, all cores, no copy. It needs rows that sum to 1; ``None`` if these
-    do not."""
-    if probs.dtype not in (np.float32, np.float64) or probs.shape[1] < 2:
-        return None
-    try:
-        found = _tares.confident_rows(given.astype(np.uint32), np.ascontiguousarray(probs))
-    except ValueError:
-        return None
-    mask = np.zeros(len(given), dtype=np.bool_)
-    mask[found] = True
-    _warn_of_small_classes(label_counts(given, probs.shape[1]), 1)
-    return mask
 
 
 def _rows_of(given: Ints, probs: Floats, filter_by: str) -> Ints:
@@ -214,6 +194,7 @@ def find_label_issues_using_argmax_confusion_matrix(
     given, probs = checked(labels, pred_probs, one_class=False)
     classes = probs.shape[1]
     joint = np.bincount(given * classes + probs.argmax(axis=1), minlength=classes * classes).reshape(classes, classes)
+    joint = np.asfortranarray(joint)  # as in `compute_confident_joint`
     if calibrate:
         joint = calibrate_confident_joint(joint, given)
     found: Mask = find_label_issues(given, probs, confident_joint=joint, filter_by=filter_by)

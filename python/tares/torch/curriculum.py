@@ -232,8 +232,8 @@ class CurriculumLoss(nn.Module):
     def _bound(self, samples: Tensor, misclassified: Tensor) -> Tensor:
         if self._threshold.prior is not None:
             # Outside [0, 2 m] the partial optimisation is not defined.
-            bound = self._threshold.prior(samples, misclassified)
-            return bound.to(samples.dtype).clamp(min=0).minimum(2 * samples)
+            bound = torch.as_tensor(self._threshold.prior(samples, misclassified), dtype=samples.dtype, device=samples.device)
+            return bound.clamp(min=0).minimum(2 * samples)
         a, b = self._numbers[:2].unbind() if is_compiling() else self._threshold.slopes
         return a * samples + b * misclassified
 

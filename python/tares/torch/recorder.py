@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from tares import _tares
+from tares._inputs import as_values
 from tares._table import Table
 
 from .margin_losses import margin
@@ -93,11 +94,13 @@ class Recorder(nn.Module):
         labels
             The given labels as class numbers: a list, array or tensor with one entry per row.
         """
-        given = np.asarray(labels.detach().cpu() if isinstance(labels, Tensor) else labels)
-        if given.shape != (self.margin_sum.shape[0],):
-            raise ValueError(f"labels must have {self.margin_sum.shape[0]} entries, one per row, got shape {given.shape}")
+        given = as_values(labels)
+        if given.dtype.kind == "U":
+            raise TypeError(f"labels must be class numbers, as the targets were, got names such as {str(given[0])!r}")
+        if len(given) != len(self.margin_sum):
+            raise ValueError(f"labels must have {len(self.margin_sum)} entries, one per row, got {len(given)}")
         return HistoryAudit(
-            given,
+            given.astype(np.int64),
             self.answer.cpu().numpy(),
             self.mean_margin.double().cpu().numpy(),
             self.times_seen.cpu().numpy(),
@@ -152,6 +155,35 @@ class HistoryAudit:
                 "times_seen": self._seen[row],
             }
         )
+
+    @cached_property
+    def is_suspect(self) -> npt.NDArray[np.bool_]:
+        """For every row: is its label a suspect?"""
+        mask = np.zeros(len(self._given), dtype=np.bool_)
+        mask[self.suspects["row"]] = True
+        return mask
+
+    @cached_property
+    def corrected(self) -> npt.NDArray[np.int64]:
+        """The labels, with all suggestions taken."""
+        corrected = self._given.copy()
+        corrected[self.suspects["row"]] = self.suspects["suggested"]
+        return corrected
+
+    def to_pandas(self) -> Any:
+        """The suspects as a pandas frame."""
+        return self.suspects.to_pandas()
+
+    def to_polars(self) -> Any:
+        """The suspects as a polars frame."""
+        return self.suspects.to_polars()
+
+    def to_arrow(self) -> Any:
+        """The suspects as an Arrow table."""
+        return self.suspects.to_arrow()
+
+    def __len__(self) -> int:
+        return len(self.suspects)
 
     def __repr__(self) -> str:
         low, high = self._interval

@@ -12,7 +12,7 @@ from .name import number, unknown
 from .sample_loss import written
 
 #: Your own threshold: from the number of samples m and of misclassified ones e (tensors of one element, or of one per class) to C.
-Prior = Callable[[Tensor, Tensor], Tensor]
+Prior = Callable[[Tensor, Tensor], "Tensor | float"]
 
 KINDS = ("e", "q", "npcl-fixed", "npcl", "custom")
 
