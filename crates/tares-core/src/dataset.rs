@@ -5,9 +5,11 @@
 //! A [`subset`](Dataset::subset) shares the features of its parent; only the list of rows is new.
 
 mod beliefs;
+mod copies;
 mod features;
 mod texts;
 
+pub use copies::{Copies, deal_groups};
 pub use texts::TextColumn;
 
 use crate::error::{Error, Result, same_length};
@@ -241,21 +243,21 @@ impl Dataset {
     }
 
     /// The fold (0..`k`) of every row: classes spread evenly over folds whose sizes differ by at most one,
-    /// drawn with stream `"folds"`.
+    /// drawn with stream `"folds"`. `copies` go into one fold together, and folds are as even as that allows.
     ///
     /// # Errors
     /// `k` below 2 or above N.
-    pub fn folds(&self, k: usize, seed: u64) -> Result<Vec<usize>> {
+    pub fn folds(&self, copies: Option<&Copies>, k: usize, seed: u64) -> Result<Vec<usize>> {
         if k < 2 || k > self.len() {
             return Err(Error::value("number of folds", format!("from 2 to {} (the rows)", self.len()), k));
         }
+        let order = shuffled_classes(&self.given, self.classes(), seed, "folds").concat();
+        if let Some(fold) = copies.and_then(|copies| deal_groups(&self.given, copies.group_of(), &order, k)) {
+            return Ok(fold);
+        }
         let mut fold = vec![0; self.len()];
         // Dealing all classes in one round keeps both the folds and each class within a fold level.
-        for (turn, index) in
-            shuffled_classes(&self.given, self.classes(), seed, "folds").into_iter().flatten().enumerate()
-        {
-            fold[index] = turn % k;
-        }
+        order.into_iter().enumerate().for_each(|(turn, index)| fold[index] = turn % k);
         Ok(fold)
     }
 

@@ -35,7 +35,10 @@ fn bad_parts_are_errors_that_say_what_allowed_got_where() {
     assert_eq!(fine.subset(&[]).unwrap_err().to_string(), "subset must not be empty");
     assert_eq!(fine.subset(&[1, 3]).unwrap_err().to_string(), "row index must be below 3, got 3 at position 1");
     assert_eq!(fine.split(1.0, 1).unwrap_err().to_string(), "split fraction must be in (0, 1), got 1");
-    assert_eq!(fine.folds(1, 1).unwrap_err().to_string(), "number of folds must be from 2 to 3 (the rows), got 1");
+    assert_eq!(
+        fine.folds(None, 1, 1).unwrap_err().to_string(),
+        "number of folds must be from 2 to 3 (the rows), got 1"
+    );
 }
 
 #[test]
@@ -86,7 +89,7 @@ fn folds_are_even_in_size_and_in_every_class() {
         let classes = 2 + draws.below(6);
         let whole = data((0..n).map(|_| draws.below(classes) as u32).collect(), classes);
         let k = 2 + draws.below(8);
-        let folds = whole.folds(k, draws.bits()).unwrap();
+        let folds = whole.folds(None, k, draws.bits()).unwrap();
         let even = |counts: &[usize]| counts.iter().max().unwrap() - counts.iter().min().unwrap() <= 1;
         let mut sizes = vec![0; k];
         folds.iter().for_each(|&fold| sizes[fold] += 1);

@@ -15,18 +15,21 @@ pub struct Labelled<'a> {
     pub classes: usize,
     /// A weight per row: a row of weight 2 counts as two equal rows.
     pub weights: Option<&'a [f64]>,
+    /// For every row the first row of its group. Rows of a group are held out together: copies of a row know its label.
+    pub groups: Option<&'a [u32]>,
 }
 
 impl<'a> Labelled<'a> {
     /// Rows that all count alike.
     pub fn new(inputs: &'a Matrix, labels: &'a [Label], classes: usize) -> Self {
-        Self { inputs, labels, classes, weights: None }
+        Self { inputs, labels, classes, weights: None, groups: None }
     }
 
     /// Checks that everything fits together.
     ///
     /// # Errors
-    /// No row; fewer than two classes; lengths that differ; labels outside 0..K; weights that are not finite and above 0.
+    /// No row; fewer than two classes; lengths that differ; labels outside 0..K; weights that are not finite and above 0; groups
+    /// that are not named by their first row.
     pub fn check(&self) -> Result<()> {
         if self.labels.is_empty() {
             return Err(tares_core::Error::empty("list of rows").into());
@@ -43,6 +46,14 @@ impl<'a> Labelled<'a> {
             same_length("weights", self.labels.len(), weights.len())?;
             if let Some(row) = weights.iter().position(|weight| !(weight.is_finite() && *weight > 0.0)) {
                 let error = tares_core::Error::value("weight", "a finite number > 0", weights[row]);
+                return Err(error.at(format!("row {row}")).into());
+            }
+        }
+        if let Some(groups) = self.groups {
+            same_length("groups", self.labels.len(), groups.len())?;
+            let first = |group: u32| groups.get(group as usize) == Some(&group);
+            if let Some(row) = (0..groups.len()).find(|&row| groups[row] as usize > row || !first(groups[row])) {
+                let error = tares_core::Error::value("group", "the first row of its group", groups[row]);
                 return Err(error.at(format!("row {row}")).into());
             }
         }
@@ -87,6 +98,12 @@ impl Part {
     }
 
     pub(crate) fn labelled(&self) -> Labelled<'_> {
-        Labelled { inputs: &self.inputs, labels: &self.labels, classes: self.classes, weights: self.weights.as_deref() }
+        Labelled {
+            inputs: &self.inputs,
+            labels: &self.labels,
+            classes: self.classes,
+            weights: self.weights.as_deref(),
+            groups: None,
+        }
     }
 }

@@ -4,7 +4,8 @@
 //! 2. [`fold`]: stratified folds.
 //! 3. [`linear`], [`trees`], [`forest`] and [`bayes`]: one judge each, fitted on some rows to predict others.
 //! 4. [`calibrate`] and [`panel`]: several judges, each calibrated, blended by how well they predict the given labels.
-//! 5. [`stored`]: every fitted model as bytes, checked when read.
+//! 5. [`one_column`]: a column that tells the label by itself.
+//! 6. [`stored`]: every fitted model as bytes, checked when read.
 //!
 //! N rows, K classes. Probabilities of a judge about the rows it was trained on are useless for finding wrong labels: it has
 //! learnt them. [`panel::judge`] never gives any.
@@ -21,6 +22,7 @@ pub mod forest;
 pub mod labelled;
 pub mod linear;
 pub mod matrix;
+pub mod one_column;
 pub mod panel;
 mod softmax;
 pub mod stored;
@@ -35,6 +37,7 @@ pub use forest::Forest;
 pub use labelled::Labelled;
 pub use linear::{Linear, LinearOptions};
 pub use matrix::{InputColumn, Matrix, SparseRows};
+pub use one_column::OneColumn;
 pub use panel::{Judge, JudgeAnswer, JudgeScore, Judgement, Panel, PanelOptions, Setting};
 pub use text::TextOptions;
 pub use text::counts::TextCounts;

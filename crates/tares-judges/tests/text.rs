@@ -88,7 +88,7 @@ fn what_is_learnt_about_n_grams_comes_from_the_training_rows_of_each_fold() {
     let inputs = Matrix::mixed(Vec::new(), vec![TextCounts::of(&texts, options).unwrap()]).unwrap();
     let labels: Vec<u32> = (0..12).map(|row| row % 2).collect();
     let data = Labelled::new(&inputs, &labels, 2);
-    let cut = tares_judges::fold::folds(&labels, 3, 1, 0).unwrap();
+    let cut = tares_judges::fold::folds(&labels, None, 3, 1, 0).unwrap();
     let found = bayes::cross_fit(&data, &cut, Caller::none()).unwrap();
     assert!(found.log_probs.iter().all(|log_prob| (log_prob.exp() - 0.5).abs() < 1e-9), "{:?}", found.log_probs);
 }

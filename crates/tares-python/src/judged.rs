@@ -69,7 +69,7 @@ pub fn audit_rows(
         let judgement = judges.ask(data, &read.reading, &folds, &|step| tell_step(tell, &step))?;
         let probs = ProbabilityMatrix::new(&judgement.probs, data.classes())?;
         let mut audited = audit_ranked(&probs, data.given(), detector, score)?;
-        refine(&mut audited, &judgement.probs, data.given(), &read.reading, detector)?;
+        refine(&mut audited, &judgement.probs, data.given(), Some(data), &read.reading, detector)?;
         let against = |truth: Vec<Label>| against(&audited, &probs, data.given(), &truth, detector, score);
         let against_truth = truth.map(against).transpose()?;
         let missing = match &read.unlabelled {

@@ -3,6 +3,8 @@
 //! The rows are dealt into k folds; k networks are trained, each on all folds but one, and each judges the fold it has not
 //! seen. Probabilities of rows a network was trained on only repeat their labels, so this is what an audit needs.
 //!
+//! Copies of a row (equal inputs) are in its fold: a network that was trained on one has seen the row's label.
+//!
 //! **Early stopping and averaging.** The rows a network has not seen are judged after every epoch, and the judgements of neighbouring
 //! epochs are averaged: the mean of a few networks along the way knows more than the last one. The last epoch that counts is the one with the
 //! least log-loss of all held-out rows, one number for all folds, so no row's own label decides its prediction.
@@ -37,6 +39,8 @@ pub struct CrossValidation<'a> {
     /// The fold of every row.
     fold_of: Vec<usize>,
     folds: usize,
+    /// Whether copies are held out together.
+    has_copies: bool,
 }
 
 impl<'a> CrossValidation<'a> {
@@ -52,8 +56,9 @@ impl<'a> CrossValidation<'a> {
         plan: &'a Plan,
         device: &'a Device,
     ) -> Result<Self> {
-        let fold_of = data.folds(folds, plan.seed)?;
-        Ok(Self { data, network, method, plan, device, fold_of, folds })
+        let copies = data.copies();
+        let fold_of = data.folds(copies.as_ref(), folds, plan.seed)?;
+        Ok(Self { data, network, method, plan, device, fold_of, folds, has_copies: copies.is_some() })
     }
 
     /// How many networks are trained.
@@ -175,7 +180,9 @@ impl<'a> CrossValidation<'a> {
     }
 
     fn plan_of(&self, fold: usize) -> Plan {
-        Plan { seed: stream(self.plan.seed, &format!("fold {fold}")).bits(), ..self.plan.clone() }
+        // The name keeps folds apart that were dealt otherwise: a kept fold must be of these rows.
+        let name = if self.has_copies { format!("fold {fold}, copies together") } else { format!("fold {fold}") };
+        Plan { seed: stream(self.plan.seed, &name).bits(), ..self.plan.clone() }
     }
 
     fn rows(&self, chosen: impl Fn(usize) -> bool) -> Vec<usize> {
@@ -222,6 +229,17 @@ mod tests {
         let before = judges.probabilities(&finished).unwrap();
         finished[1] = again.unwrap().unwrap();
         assert_eq!((epochs, judges.probabilities(&finished).unwrap()), (2, before));
+    }
+
+    #[test]
+    fn copies_of_a_row_are_in_its_fold() {
+        let once: Vec<f32> = (0..60).map(|row| row as f32).collect();
+        let given: Vec<u32> = (0..120).map(|row| row % 60 % 2).collect();
+        let data = Dataset::new([&once[..], &once[..]].concat(), Shape::Flat(1), given, ["a", "b"]).unwrap();
+        let (plan, network, device) = (plan(), "mlp:8".parse().unwrap(), Device::flex());
+        let judges = CrossValidation::new(&data, 3, &network, &Method::Standard, &plan, &device).unwrap();
+        assert_eq!(judges.fold_of[..60], judges.fold_of[60..]);
+        assert!((0..3).all(|fold| judges.rows(|of| of == fold).len() == 40));
     }
 
     #[test]

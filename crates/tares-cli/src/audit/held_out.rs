@@ -52,7 +52,8 @@ pub fn audit_run(run: &Path, rows: &AuditRows) -> Outcome<Findings> {
     stored.read_rows(0, &mut probs)?;
     let table = ProbabilityMatrix::new(&probs, classes).map_err(|error| Failure::from(error).within(path.display()))?;
     let mut audited = audit(&table, given, Detector::default())?;
-    refine(&mut audited, &probs, given, &model.reading, Detector::default())?;
+    let data = rows.data.as_ref().map(|(data, _)| data);
+    refine(&mut audited, &probs, given, data, &model.reading, Detector::default())?;
     let origin =
         format!("the judges of {} ({}), each judging rows it was not trained on", run.display(), model.network);
     let mut findings = Findings::of(&audited, rows.names(classes), Detector::default(), origin);

@@ -238,7 +238,7 @@ impl Audit {
         let judgement = judgement.map_err(resumable)?;
         let table = ProbabilityMatrix::new(&judgement.probs, data.classes())?;
         let refine = |audited: &mut Audited| {
-            refine(audited, &judgement.probs, data.given(), reading, self.method.unwrap_or_default())
+            refine(audited, &judgement.probs, data.given(), Some(data), reading, self.method.unwrap_or_default())
         };
         let mut findings = self.audit(&table, &rows, judges.origin(), None, &refine, screen)?;
         findings.summary.judges = judgement.scores.iter().map(JudgeSummary::from).collect();

@@ -9,7 +9,7 @@ use crate::ui::failure::Outcome;
 use tares_core::{Dataset, Row};
 use tares_data::{Reading, Rule};
 use tares_judges::matrix::MISSING;
-use tares_judges::{InputColumn, Matrix, TextCounts, TextOptions};
+use tares_judges::{InputColumn, Matrix, TextCounts, TextOptions, one_column};
 
 /// The columns of all rows, as they were before they became features, and texts as counts of n-grams. Each pixel of a picture
 /// and each of a network's features is a column of numbers.
@@ -29,10 +29,15 @@ pub fn new_columns(data: &Dataset, reading: &Reading) -> Outcome<Matrix> {
 }
 
 fn matrix(data: &Dataset, reading: &Reading, options: TextOptions) -> Outcome<Matrix> {
+    let texts = if reading.features.is_some() { Vec::new() } else { texts(data, options)? };
+    Ok(Matrix::mixed(dense_columns(data, reading), texts)?)
+}
+
+/// The columns without the texts.
+fn dense_columns(data: &Dataset, reading: &Reading) -> Vec<InputColumn> {
     let column = |feature: usize| -> Vec<f32> { (0..data.len()).map(|row| value(data.row(row), feature)).collect() };
     let Some(rules) = reading.table.as_ref().filter(|_| reading.features.is_none()) else {
-        let columns = (0..data.shape().size()).map(|feature| InputColumn::Numbers(column(feature)));
-        return Ok(Matrix::new(columns.collect())?);
+        return (0..data.shape().size()).map(|feature| InputColumn::Numbers(column(feature))).collect();
     };
     let mut columns = Vec::with_capacity(rules.columns.len());
     let mut start = 0;
@@ -65,7 +70,15 @@ fn matrix(data: &Dataset, reading: &Reading, options: TextOptions) -> Outcome<Ma
         });
         start += rule.width();
     }
-    Ok(Matrix::mixed(columns, texts(data, options)?)?)
+    columns
+}
+
+/// The column of a table that alone tells nearly all labels, if there is one: its name, and the part of labels that it tells.
+pub fn telling_column(data: &Dataset, reading: &Reading) -> Option<(String, f64)> {
+    let rules = reading.table.as_ref().filter(|_| reading.features.is_none())?;
+    let found = one_column::telling(&dense_columns(data, reading), data.given(), data.classes())?;
+    let column = rules.columns.iter().filter(|column| column.rule.width() > 0).nth(found.column)?;
+    Some((column.name.clone(), found.agreement))
 }
 
 /// The texts of all rows. The words of all columns are counted together, because a word mostly means the same in all of them,

@@ -1,20 +1,21 @@
 //! [`Judges`]: trains the judges of a data set one after the other and blends their probabilities.
 
 use super::folds::{out_of_fold, remove_network_folds};
-use super::inputs::{columns, new_columns};
+use super::inputs::{columns, new_columns, telling_column};
 use super::kept;
 use super::name::{JudgeName, check_names};
 use crate::files::{create_directory, file_name};
 use crate::run::directory::same_run::hash;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::interrupt;
+use crate::ui::terminal::plain;
 use std::cell::OnceCell;
 use std::path::Path;
 use std::time::Instant;
 use tares::{CrossValidation, Method, Network, Plan};
 use tares_core::audit::Audited;
-use tares_core::estimate::Detector;
-use tares_core::{Dataset, Error, Label};
+use tares_core::estimate::{Caution, Detector};
+use tares_core::{Copies, Dataset, Error, Label};
 use tares_data::{Reading, RowShape};
 use tares_judges::fold::repeats_for;
 use tares_judges::panel::{ask, cuts};
@@ -75,13 +76,14 @@ impl Judges {
         self.names.iter().try_for_each(|name| name.check(data))?;
         // Nothing is written before everything that was typed has been checked.
         if self.names.iter().any(|name| !name.is_network()) {
-            cuts(data.given(), &self.options())?;
+            cuts(data.given(), None, &self.options())?;
         }
         if self.names.iter().any(JudgeName::is_network) && self.network_folds < 2 {
             return Err(Error::value("number of folds", "at least 2", self.network_folds).into());
         }
         interrupt::watch();
         create_directory(place)?;
+        let copies = data.copies();
         let matrix = OnceCell::new();
         let mut answers = Vec::with_capacity(self.names.len());
         for (position, name) in self.names.iter().enumerate() {
@@ -90,7 +92,7 @@ impl Judges {
                 hear(JudgesProgress { judge, number, judges, done, total, finished });
             };
             let path = place.join(format!("judge-{}.bin", file_name(&name.to_string())));
-            let question = self.question(name, data)?;
+            let question = self.question(name, data, copies.as_ref())?;
             let answer = match (kept::read(&path, &question)?, name) {
                 (Some(answer), _) => answer,
                 (None, JudgeName::Columns(judge)) => {
@@ -102,7 +104,7 @@ impl Judges {
                     let progress = |step: tares_judges::JudgeProgress| says(step.done as u64, step.total as u64, false);
                     let interrupt = interrupt::flag();
                     let caller = Caller { progress: &progress, interrupt: &interrupt };
-                    self.ask_columns(*judge, data, matrix, caller)?
+                    self.ask_columns(*judge, data, matrix, copies.as_ref(), caller)?
                 }
                 (None, JudgeName::Network(network)) => self.ask_network(network, data, place, &says)?,
             };
@@ -148,9 +150,17 @@ impl Judges {
         Ok(probs.chunks_exact(data.classes()).map(answer).collect())
     }
 
-    fn ask_columns(&self, judge: Judge, data: &Dataset, matrix: &Matrix, caller: Caller<'_>) -> Outcome<JudgeAnswer> {
+    fn ask_columns(
+        &self,
+        judge: Judge,
+        data: &Dataset,
+        matrix: &Matrix,
+        copies: Option<&Copies>,
+        caller: Caller<'_>,
+    ) -> Outcome<JudgeAnswer> {
         let sure = data.certainty();
-        let rows = Labelled { weights: sure.as_deref(), ..Labelled::new(matrix, data.given(), data.classes()) };
+        let rows = Labelled::new(matrix, data.given(), data.classes());
+        let rows = Labelled { weights: sure.as_deref(), groups: copies.map(Copies::group_of), ..rows };
         Ok(ask(judge, &rows, &self.options(), caller)?)
     }
 
@@ -170,8 +180,9 @@ impl Judges {
     }
 
     /// Everything that a judge's answer depends on, as text: an answer is only reused for the same question.
-    fn question(&self, name: &JudgeName, data: &Dataset) -> Outcome<String> {
-        let rows = format!("seed {}, rows {}", self.plan.seed, hash(data, None));
+    fn question(&self, name: &JudgeName, data: &Dataset, copies: Option<&Copies>) -> Outcome<String> {
+        let together = copies.map_or(String::new(), |copies| format!(", {} copies held out together", copies.rows));
+        let rows = format!("seed {}, rows {}{together}", self.plan.seed, hash(data, None));
         Ok(match name {
             JudgeName::Columns(judge) => {
                 let repeats = repeats_for(data.len());
@@ -196,7 +207,8 @@ impl Judges {
     }
 }
 
-/// Tells an audit what is known about `probs`, our own judges' answers: rows were held out; and the hard rows of a table look like wrong
+/// Tells an audit what is known about `probs`, our own judges' answers: rows were held out, copies of a row with it; a single column may
+/// tell the labels (both need `data`, the rows themselves); and the hard rows of a table look like wrong
 /// labels, so its rate and its suspects are limited to what the surest rows confirm (default detector only).
 ///
 /// # Errors
@@ -205,14 +217,26 @@ pub fn refine(
     audited: &mut Audited,
     probs: &[f64],
     given: &[Label],
+    data: Option<&Dataset>,
     reading: &Reading,
     detector: Detector,
 ) -> Outcome<()> {
     audited.out_of_fold = true;
+    audited.about_rows = data.map_or(Vec::new(), |data| about_rows(data, reading));
     if is_table(reading) && detector == Detector::Posterior {
         audited.refine(probs, given)?;
     }
     Ok(())
+}
+
+/// What a person should know of the rows before trusting what judges say about their labels.
+fn about_rows(data: &Dataset, reading: &Reading) -> Vec<Caution> {
+    let copies = data.copies().map(|found| Caution::Copies { rows: found.rows, contradictions: found.contradictions });
+    let column = telling_column(data, reading).map(|(column, agreement)| {
+        let column = plain(&column).into_owned();
+        Caution::GivenAway { column, agreement }
+    });
+    copies.into_iter().chain(column).collect()
 }
 
 /// Whether rows are those of a table, not pictures or features that a network computed. With such features classes hardly overlap, and

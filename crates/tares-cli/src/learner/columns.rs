@@ -25,7 +25,7 @@ use tares::loss::{CurriculumLossConfig, SampleLoss};
 use tares_core::audit::{Suspect, audit};
 use tares_core::estimate::{Detector, ProbabilityMatrix};
 use tares_core::margin::margins;
-use tares_core::{Dataset, Label, Surrogate};
+use tares_core::{Copies, Dataset, Label, Surrogate};
 use tares_data::Reading;
 use tares_judges::panel::fit;
 use tares_judges::stored;
@@ -108,7 +108,7 @@ impl ColumnTraining<'_> {
             }
         };
         let log_probs: Vec<f64> = judgement.probs.iter().map(|p| p.max(f64::MIN_POSITIVE).ln()).collect();
-        refine(&mut audited, &judgement.probs, given, self.reading, Detector::default())?;
+        refine(&mut audited, &judgement.probs, given, Some(self.train), self.reading, Detector::default())?;
         let own = log_probs.chunks_exact(classes).zip(given).map(|(row, &label)| -row[label as usize] as f32);
         let narrow = |probs: Vec<f64>| probs.into_iter().map(|p| p as f32).collect::<Vec<f32>>();
         Ok(Learnt {
@@ -152,15 +152,22 @@ impl ColumnTraining<'_> {
     ) -> Outcome<Panel> {
         let (given, classes) = (self.train.given(), self.train.classes());
         let sure = self.train.certainty();
+        let copies = self.train.copies();
         if kept.iter().all(|&kept| kept) {
-            let rows = Labelled { weights: sure.as_deref(), ..Labelled::new(inputs, given, classes) };
+            let groups = copies.as_ref().map(Copies::group_of);
+            let rows = Labelled { weights: sure.as_deref(), groups, ..Labelled::new(inputs, given, classes) };
             return Ok(Panel::fit(&rows, &judgement.scores, &options, caller)?);
         }
         let rows: Vec<usize> = (0..kept.len()).filter(|&row| kept[row]).collect();
         let labels: Vec<Label> = rows.iter().map(|&row| given[row]).collect();
         let inputs = inputs.select(&rows);
         let weights = sure.map(|sure| rows.iter().map(|&row| sure[row]).collect::<Vec<f64>>());
-        let kept = Labelled { weights: weights.as_deref(), ..Labelled::new(&inputs, &labels, classes) };
+        let groups = copies.map(|copies| copies.group_of_some(&rows));
+        let kept = Labelled {
+            weights: weights.as_deref(),
+            groups: groups.as_deref(),
+            ..Labelled::new(&inputs, &labels, classes)
+        };
         let judges = self.learner.judges(self.train, self.reading);
         Ok(fit(&kept, &PanelOptions { judges, ..options }, caller)?.0)
     }

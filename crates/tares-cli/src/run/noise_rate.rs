@@ -169,7 +169,7 @@ fn estimated(
     let judgement = judges.ask(train, reading, folds, hear)?;
     let matrix = ProbabilityMatrix::new(&judgement.probs, train.classes())?;
     let mut found = audit(&matrix, train.given(), Detector::default())?;
-    refine(&mut found, &judgement.probs, train.given(), reading, Detector::default())?;
+    refine(&mut found, &judgement.probs, train.given(), Some(train), reading, Detector::default())?;
     let cautions = found.cautions();
     let doubt = cautions.iter().find(|caution| caution.is_about_the_rate());
     Ok(RateRecord {

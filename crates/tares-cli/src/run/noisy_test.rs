@@ -55,7 +55,7 @@ fn of_table(
         (None, None) => {
             let wide: Vec<f64> = probabilities.iter().map(|&p| f64::from(p)).collect();
             let mut found = audit(&ProbabilityMatrix::new(&wide, test.classes())?, test.given(), Detector::default())?;
-            refine(&mut found, &wide, test.given(), reading, Detector::default())?;
+            refine(&mut found, &wide, test.given(), Some(test), reading, Detector::default())?;
             by_audit(&found)
         }
     };

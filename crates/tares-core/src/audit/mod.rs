@@ -61,6 +61,8 @@ pub struct Audited {
     /// Whether it is certain that the probabilities are out-of-sample, because the caller trained the models on folds itself. Full
     /// agreement then means that the labels are easy to predict.
     pub out_of_fold: bool,
+    /// What the caller found in the rows themselves: copies, a column that tells the label.
+    pub about_rows: Vec<Caution>,
     model: Posterior,
 }
 
@@ -136,7 +138,17 @@ fn audit_rows<P: Probabilities + ?Sized>(probs: &P, given: &[Label], options: &A
     };
     suspects.par_sort_unstable_by(|a, b| a.score.total_cmp(&b.score).then(a.index.cmp(&b.index)));
     let AuditTotals { overview, estimate, per_class, missing } = totals;
-    Ok(Audited { overview, estimate, suspects, per_class, missing, merely_hard: 0, out_of_fold: false, model })
+    Ok(Audited {
+        overview,
+        estimate,
+        suspects,
+        per_class,
+        missing,
+        merely_hard: 0,
+        out_of_fold: false,
+        about_rows: Vec::new(),
+        model,
+    })
 }
 
 impl Audited {
@@ -144,6 +156,11 @@ impl Audited {
     pub fn cautions(&self) -> Vec<Caution> {
         let mut found = cautions(&self.overview, &self.estimate, &self.per_class);
         found.retain(|caution| !(self.out_of_fold && matches!(caution, Caution::InSample { .. })));
+        let told = self.about_rows.iter().any(|caution| matches!(caution, Caution::GivenAway { .. }));
+        if self.out_of_fold && !told {
+            found.extend(Caution::hardly_any_doubt(&self.overview));
+        }
+        found.extend(self.about_rows.iter().cloned());
         if self.merely_hard > 0 {
             found.push(Caution::MerelyHard { left_out: self.merely_hard, rate: self.estimate.rate });
         }

@@ -63,6 +63,25 @@ pub enum Caution {
         /// The rate that the surest rows confirm.
         rate: f64,
     },
+    /// Rows with equal inputs, which were held out together.
+    Copies {
+        /// Rows that have an earlier row with equal inputs.
+        rows: usize,
+        /// Groups of equal rows whose labels differ.
+        contradictions: usize,
+    },
+    /// A single column is enough to tell nearly all labels.
+    GivenAway {
+        /// Its name.
+        column: String,
+        /// The part of labels that it tells.
+        agreement: f64,
+    },
+    /// Judges that saw none of the rows they judged agree with nearly all labels.
+    HardlyAnyDoubt {
+        /// The part of labels that equal the first choice.
+        agreement: f64,
+    },
 }
 
 impl Caution {
@@ -101,6 +120,15 @@ impl Caution {
         (overview.skill() < LEAST_SKILL).then_some(Self::WeakJudge { agreement, largest_share })
     }
 
+    /// Said of judges that saw none of the rows they judged, where their full agreement is no sign of having seen them.
+    pub fn hardly_any_doubt(overview: &Overview) -> Option<Self> {
+        // Rows of one class alone are no question.
+        let asked = overview.counts.iter().filter(|&&count| count > 0).count() > 1;
+        let disagreement = overview.disagreement();
+        (asked && overview.rows >= 100 && disagreement <= 0.002)
+            .then_some(Self::HardlyAnyDoubt { agreement: 1.0 - disagreement })
+    }
+
     /// The classes that would lose more than half of their rows; `classes` is (rows, suspects) per class.
     pub fn emptied(classes: impl IntoIterator<Item = (usize, usize)>) -> Vec<Self> {
         let losing = classes.into_iter().enumerate().filter(|(_, (rows, suspects))| 2 * suspects > *rows);
@@ -114,7 +142,7 @@ impl Caution {
 
     /// Whether the rate cannot be relied on: also where it cannot be told from the judge's own mistakes.
     pub fn is_about_the_rate(&self) -> bool {
-        self.is_about_the_judge() || matches!(self, Self::Undecided { .. })
+        self.is_about_the_judge() || matches!(self, Self::Undecided { .. } | Self::GivenAway { .. })
     }
 
     /// One sentence; `name` is what a class is called.
@@ -168,6 +196,28 @@ impl Caution {
                 "{left_out} more labels are doubtful, but where the model is surest only {:.1} % of the labels are wrong: they are \
                  probably rows that are hard for the model, and are not listed",
                 100.0 * rate
+            ),
+            Self::Copies { rows, contradictions } => {
+                let are = if *rows == 1 { "row is a copy of another" } else { "rows are copies of others" };
+                let differ = match contradictions {
+                    0 => String::new(),
+                    _ => format!(
+                        "; in {contradictions} of these groups the labels differ: at least one of them is wrong, or the inputs do not \
+                         tell such rows apart"
+                    ),
+                };
+                format!("{rows} {are} (equal inputs): copies are judged by models that saw none of them{differ}")
+            }
+            Self::GivenAway { column, agreement } => format!(
+                "column \"{column}\" alone tells {:.1} % of the labels: it may be a copy of the label, or made from it or from the \
+                 order of the file, and then no wrong label can be found; unless it is a measurement, take it out of the data or \
+                 name it with --id-column",
+                100.0 * agreement
+            ),
+            Self::HardlyAnyDoubt { agreement } => format!(
+                "the judges predict {:.2} % of the labels of rows that they have not seen, which is rare in real data: either the \
+                 labels are clean and easy to predict, or something in the rows tells them",
+                100.0 * agreement
             ),
         }
     }

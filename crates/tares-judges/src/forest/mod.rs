@@ -147,12 +147,22 @@ impl<'a> Prepared<'a> {
         caller: Caller<'_>,
     ) -> Result<(Forest, Vec<Vec<bool>>)> {
         let rows = self.data.rows();
+        // Trees that drew a copy of a row must not judge it: groups are drawn as a whole. A single group would always be drawn.
+        let first_rows = |groups: &[u32]| (0..rows).filter(|&row| groups[row] as usize == row).collect::<Vec<usize>>();
+        let firsts = self.data.groups.map(first_rows).filter(|firsts| firsts.len() > 1);
         let done = AtomicUsize::new(0);
         let grow = |number: usize| {
             caller.go_on()?;
             let mut draw = stream(seed, &format!("tree {number} of a forest"));
             let mut times = vec![0u32; rows];
-            (0..rows).for_each(|_| times[draw.below(rows)] += 1);
+            match (self.data.groups, &firsts) {
+                (Some(groups), Some(firsts)) => {
+                    firsts.iter().for_each(|_| times[firsts[draw.below(firsts.len())]] += 1);
+                    // The first row of a group comes before the others.
+                    (0..rows).for_each(|row| times[row] = times[groups[row] as usize]);
+                }
+                _ => (0..rows).for_each(|_| times[draw.below(rows)] += 1),
+            }
             let weights: Vec<f64> = (0..rows).map(|row| f64::from(times[row]) * self.data.weight(row)).collect();
             let growing = Growing { data: self.data, binned: &self.binned, weights: &weights, least_rows };
             let tree = growing.grow(&mut draw);

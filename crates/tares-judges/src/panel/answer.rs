@@ -66,13 +66,13 @@ fn short(number: &f64) -> String {
 ///
 /// # Errors
 /// Fewer than 2 folds or rows.
-pub fn cuts(labels: &[Label], options: &PanelOptions) -> Result<Vec<Vec<Fold>>> {
+pub fn cuts(labels: &[Label], groups: Option<&[u32]>, options: &PanelOptions) -> Result<Vec<Vec<Fold>>> {
     if options.folds < 2 {
         return Err(value("number of folds", "at least 2", options.folds));
     }
     let count = options.folds.min(labels.len());
     let repeats = options.repeats.unwrap_or_else(|| repeats_for(labels.len())).max(1);
-    (0..repeats).map(|repeat| folds(labels, count, options.seed, repeat)).collect()
+    (0..repeats).map(|repeat| folds(labels, groups, count, options.seed, repeat)).collect()
 }
 
 /// Asks one judge about every row, in every repetition; the answer is the mean of its probabilities.
@@ -82,7 +82,7 @@ pub fn cuts(labels: &[Label], options: &PanelOptions) -> Result<Vec<Vec<Fold>>> 
 pub fn ask(judge: Judge, data: &Labelled<'_>, options: &PanelOptions, caller: Caller<'_>) -> Result<JudgeAnswer> {
     data.check()?;
     let start = Instant::now();
-    let cuts = cuts(data.labels, options)?;
+    let cuts = cuts(data.labels, data.groups, options)?;
     let (log_probs, setting) = match judge {
         Judge::Linear => {
             let fits = each(&cuts, caller, |cut, caller| linear::cross_fit(data, cut, options.linear, caller))?;

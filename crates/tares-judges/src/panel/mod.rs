@@ -198,7 +198,7 @@ fn bag(data: &Labelled<'_>, shape: TreeOptions, caller: Caller<'_>) -> Result<Ve
     if data.rows() < 2 {
         return Ok(vec![Trees::fit(data, shape, caller)?]);
     }
-    let parts = folds(data.labels, BAGS.min(data.rows()), shape.seed, BAG_CUT)?;
+    let parts = folds(data.labels, data.groups, BAGS.min(data.rows()), shape.seed, BAG_CUT)?;
     let count = parts.len();
     let fit = |(part, fold): (usize, &Fold)| {
         let progress = |step: JudgeProgress| (caller.progress)(part_of(step, part, count));
