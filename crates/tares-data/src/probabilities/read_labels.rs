@@ -6,7 +6,7 @@ use crate::format::npy::{self, Stored};
 use crate::format::npz::Npz;
 use crate::format::parquet::{Leaf, ParquetFile};
 use crate::io::Input;
-use crate::table::columns::{Dictionary, LABEL_NAMES, Values, is_missing};
+use crate::table::columns::{Dictionary, LABEL_NAMES, Values, is_no_label};
 use rayon::prelude::*;
 use std::path::Path;
 use tares_core::Label;
@@ -73,9 +73,9 @@ fn read_column(path: &Path, column: Option<&str>, usual: &[&str]) -> Result<Labe
         None => usual.iter().find_map(|usual| names.iter().position(|name| name.trim().eq_ignore_ascii_case(usual))),
     };
     let chosen = chosen.ok_or_else(|| no_column(path, "label column", &names))?;
-    // Among numbers, a word such as `U` was taken for a missing number. In a column of labels it is a class.
-    let again = match (FileKind::of(path)?, &table.columns[chosen].values) {
-        (FileKind::Text, Values::Numbers(cells)) if cells.iter().any(|cell| cell.is_nan()) => {
+    // A word such as `U` among numbers, or `None` among names, was taken for a missing value. In a column of labels it is a class.
+    let again = match FileKind::of(path)? {
+        FileKind::Text if table.columns[chosen].values.missing() > 0 => {
             Some(read_csv(path, None, Some(format!("#{}", chosen + 1)))?.table)
         }
         _ => None,
@@ -151,7 +151,7 @@ fn group_labels(file: &ParquetFile, group: usize, leaf: &Leaf, missing: MissingR
     let mut dictionary = Dictionary::default();
     let mut lacking = None;
     file.each_text(group, leaf, &mut |row, text| {
-        match text.map(str::trim).filter(|text| !is_missing(text)) {
+        match text.map(str::trim).filter(|text| !text.is_empty() && !is_no_label(text)) {
             Some(text) => dictionary.push(text),
             None => {
                 lacking.get_or_insert(row);
@@ -188,6 +188,13 @@ fn names_of<'a>(path: &Path, cells: impl Iterator<Item = &'a str>) -> Result<Lab
     for (row, cell) in cells.enumerate() {
         match cell.trim() {
             "" => return Err(DataError::format(path, Place::Row(row as u64), "has no label: label it or remove it")),
+            word if is_no_label(word) => {
+                let problem = format!(
+                    "has no label, because \"{word}\" means that there is none: label it or remove it; if it is a class, give \
+                     it another name"
+                );
+                return Err(DataError::format(path, Place::Row(row as u64), problem));
+            }
             cell => dictionary.push(cell),
         }
     }
@@ -196,6 +203,6 @@ fn names_of<'a>(path: &Path, cells: impl Iterator<Item = &'a str>) -> Result<Lab
 
 fn no_column(path: &Path, what: &str, names: &[String]) -> DataError {
     let shown: Vec<&str> = names.iter().take(12).map(String::as_str).collect();
-    let problem = format!("no {what} with a usual name among {}: name it (option label)", shown.join(", "));
+    let problem = format!("no {what} with a usual name among {}: name it with --label", shown.join(", "));
     DataError::format(path, Place::File, problem)
 }
