@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use tares_core::Label;
 use tares_data::cell::guarded;
-use tares_data::probabilities::{RowNames, in_classes, read_truth, row_names};
+use tares_data::probabilities::{in_classes, read_truth, row_names};
 
 /// Columns that name rows, besides the id column of the data.
 const NAME_COLUMNS: [&str; 3] = ["id", "path", "file"];
@@ -42,7 +42,7 @@ fn by_name(path: &Path, rows: &AuditRows, truth: &[Label]) -> Outcome<Option<Vec
     let data = rows.data.as_ref();
     let own = data.and_then(|(_, reading)| reading.table.as_ref()?.id.as_deref());
     let usual: Vec<&str> = own.into_iter().chain(NAME_COLUMNS).collect();
-    let Some(RowNames { column, names }) = row_names(path, &usual)? else { return Ok(None) };
+    let Some((column, names)) = row_names(path, &usual)? else { return Ok(None) };
     let (ours, have_names) = match (data, &rows.named) {
         // Rows without names are called by their numbers.
         (Some((data, _)), _) => ((0..data.len()).map(|row| data.id(row)).collect::<Vec<_>>(), data.has_ids()),

@@ -31,7 +31,7 @@ pub use label_list::LabelList;
 pub(crate) use label_list::sort_classes;
 pub use named_rows::NamedRows;
 pub use read_labels::{read_labels, read_truth};
-pub use row_names::{RowNames, row_names};
+pub use row_names::row_names;
 pub use source::ProbabilitySource;
 pub use table_ids::TableIds;
 pub use table_layout::TableLayout;

@@ -9,20 +9,12 @@ use crate::table::ColumnKind;
 use crate::table::columns::RawTable;
 use std::path::Path;
 
-/// The names of a table's rows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RowNames {
-    /// The column.
-    pub column: String,
-    /// One per row; empty where there is none.
-    pub names: Vec<String>,
-}
-
-/// The first column of `usual` that a CSV or Parquet file has. Arrays have none.
+/// The first column of `usual` that a CSV or Parquet file has: which it is, and the name of every row (empty where there is none).
+/// Arrays have none.
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn row_names(path: &Path, usual: &[&str]) -> Result<Option<RowNames>> {
+pub fn row_names(path: &Path, usual: &[&str]) -> Result<Option<(String, Vec<String>)>> {
     let mut table = match FileKind::of(path)? {
         FileKind::Npy | FileKind::Npz => return Ok(None),
         FileKind::Parquet => {
@@ -38,7 +30,7 @@ pub fn row_names(path: &Path, usual: &[&str]) -> Result<Option<RowNames>> {
     };
     let (codes, levels) = table.take_text(column)?;
     let names = codes.iter().map(|&code| levels.get(code as usize).cloned().unwrap_or_default()).collect();
-    Ok(Some(RowNames { column: (*column).to_owned(), names }))
+    Ok(Some(((*column).to_owned(), names)))
 }
 
 /// The table with the columns called one of `usual` as text, every digit kept.
