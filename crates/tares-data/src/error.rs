@@ -164,7 +164,7 @@ struct Listing<'a>(&'a Path, &'a [(PathBuf, String)]);
 
 impl fmt::Display for Listing<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} unreadable file(s); skip-unreadable leaves them out", self.0.display(), self.1.len())?;
+        write!(f, "{}: {} unreadable file(s); --skip-unreadable leaves them out", self.0.display(), self.1.len())?;
         self.1.iter().try_for_each(|(path, why)| write!(f, "\n  {}: {why}", path.display()))
     }
 }

@@ -10,7 +10,9 @@ use crate::image::rows as image_rows;
 use crate::io::{Input, Tree};
 use crate::load::LoadOptions;
 use crate::source::Origin;
+use crate::table::json_rows::from_jsonl;
 use crate::table::rows::{self as table_rows, TablePart, TableParts};
+use std::collections::HashMap;
 use std::io::Cursor;
 use std::path::Path;
 
@@ -73,10 +75,10 @@ impl Reader {
                 let wanted = CsvOptions { label_needed: true, ..CsvOptions::default() };
                 let csv = csv::read(&|| input(bytes.clone()), &wanted)?;
                 let origin = Origin::Csv { train: path.into(), test: None };
-                table(table_rows::from_csv(csv)?, origin, &options)
+                table(table_rows::from_csv(csv, &HashMap::new())?, origin, &options)
             }
             Self::Jsonl => {
-                let part = table_rows::from_jsonl(&|| input(bytes.clone()), None, None, true)?;
+                let part = from_jsonl(&|| input(bytes.clone()), None, None, true, &HashMap::new())?;
                 table(part, Origin::Jsonl { train: path.into(), test: None }, &options)
             }
             Self::Parquet => parquet(bytes, &options),
@@ -132,6 +134,6 @@ fn parquet(bytes: Vec<u8>, options: &LoadOptions) -> Result<usize> {
     let label = leaves.last().map(|leaf| leaf.name.clone()).unwrap_or_default();
     let mut table_read = file.table_with(&leaves, &[&label])?;
     table_read.left_out = file.left_out();
-    let part = TablePart::of(table_read, Some(label), None)?;
+    let part = TablePart::of(table_read, Some(label), None, &HashMap::new())?;
     table(part, Origin::Parquet { train: vec![path.into()], test: Vec::new(), pictures: false }, options)
 }

@@ -39,7 +39,7 @@ pub use source::locate::{cache_dir, data_roots, locate, places};
 pub use source::recognise::recognise;
 pub use source::{Builtin, ClassFound, ColumnFound, Format, Found, Origin, Source};
 pub use table::rules::{ColumnRule, MOST_LEVELS, Rule, TableRules};
-pub use write::{Cells, OutTable, TableFormat, cell, suspects, write_labelled, write_relabelled};
+pub use write::{Cells, OutTable, TableFormat, cell, is_one_file, suspects, write_labelled, write_relabelled};
 
 /// The README's example, compiled and run.
 #[cfg(doctest)]

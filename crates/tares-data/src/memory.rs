@@ -6,9 +6,11 @@
 use crate::error::{DataError, Result};
 use crate::reading::Reading;
 use crate::source::Format;
+use crate::table::date_columns::read_dates;
 use crate::table::index;
 use crate::table::rules::TableRules;
 use crate::table::{Column, RawTable, Values};
+use std::collections::HashMap;
 use std::path::Path;
 use tares_core::{Dataset, Features, Label, Shape};
 
@@ -44,6 +46,7 @@ impl InMemory {
         texts: &[String],
     ) -> Result<Self> {
         let mut table = raw(columns, labels.len())?;
+        read_dates(&mut table, &HashMap::new());
         index::take_out(&mut table);
         let labelled: Vec<usize> = (0..labels.len()).filter(|&row| labels[row].is_some()).collect();
         let rules = TableRules {
@@ -108,7 +111,9 @@ pub fn new_table(columns: Vec<Column>, rows: usize, reading: &Reading) -> Result
         let error = tares_core::Error::value("rows", "arrays like those of training", "a table");
         return Err(content(error));
     };
-    rules.dataset(&raw(columns, rows)?, vec![0; rows], &reading.class_names, None)
+    let mut table = raw(columns, rows)?;
+    read_dates(&mut table, &rules.kinds());
+    rules.dataset(&table, vec![0; rows], &reading.class_names, None)
 }
 
 fn raw(columns: Vec<Column>, rows: usize) -> Result<RawTable> {

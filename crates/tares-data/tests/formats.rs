@@ -283,7 +283,7 @@ fn bad_sources_say_what_is_wrong() {
             write("unlabelled.csv", b"a,label\n1,\n2,\n3,\n"),
             "classes of label column \"label\" must be at least 2, got 0",
         ),
-        (write("no-label.csv", b"a,b\n1,2\n"), "label column must be named (option label)"),
+        (write("no-label.csv", b"a,b\n1,2\n"), "label column must be named (--label)"),
         (write("cut.parquet", &parquet), "is no Parquet file (or it is encrypted, or cut off)"),
         (write("cut.npy", &fs::read(file("big-endian.npy")).unwrap()[..200]), "say where their labels are"),
         (write("lonely-images-idx3-ubyte", &[0, 0, 8, 3, 0]), "is IDX, but the file that belongs to it"),

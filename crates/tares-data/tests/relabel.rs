@@ -59,7 +59,7 @@ fn the_file_that_is_read_is_never_written_over() {
     let loaded = read(&path, &table_options());
     let data = loaded.train.clone().relabel(vec![0; loaded.train.len()]).unwrap();
     let error = write_relabelled(&loaded, &data, root.path()).unwrap_err().to_string();
-    assert!(error.contains("is the file that is read: write into another folder"), "{error}");
+    assert!(error.contains("is the file that is read: write to another place"), "{error}");
     assert_eq!(fs::read(&path).unwrap(), fs::read(file("table.csv")).unwrap());
 }
 

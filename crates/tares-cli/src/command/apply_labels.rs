@@ -10,7 +10,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Label};
 use tares_data::cell::guarded;
-use tares_data::{Loaded, write_labelled};
+use tares_data::{Loaded, is_one_file, write_labelled};
+
+/// Endings of files, which no folder is expected to have.
+const FILES: [&str; 8] = ["csv", "tsv", "txt", "jsonl", "parquet", "npy", "npz", "gz"];
 
 /// Put corrected labels into data
 ///
@@ -29,8 +32,8 @@ pub struct ApplyLabels {
     data: String,
     /// The labels: a CSV file with `index` and `label` (or `suggested`)
     file: PathBuf,
-    /// Where to write the corrected data
-    #[arg(long, value_name = "DIR")]
+    /// Where to write the corrected data: a folder or, for data in one file, a file with the same ending
+    #[arg(long, value_name = "DIR|FILE")]
     out: PathBuf,
     /// Accept labels that take more than half of its rows away from a class
     #[arg(long)]
@@ -47,6 +50,7 @@ impl ApplyLabels {
     pub fn run(self, screen: &Screen) -> Outcome<Exit> {
         let options = self.reading.options().with(|options| options.test_fraction = 0.0);
         let loaded = load(&self.data, &options, screen)?;
+        self.refuse_other_format(&loaded)?;
         let added = read_added(&self.file, &loaded)?;
         let changes = if added.is_empty() { read_changes(&self.file, &loaded.train)? } else { HashMap::new() };
         let mut labels = loaded.train.given().to_vec();
@@ -59,15 +63,36 @@ impl ApplyLabels {
         let files = write_labelled(&loaded, &data, &added, &self.out)?.len();
         let done = match added.len() {
             0 => format!("{changed} of {} labels changed", data.len()),
+            1 => "1 row without a label has one now".to_owned(),
             count => format!("{count} rows without a label have one now"),
         };
-        screen.line(format!("{done}; {files} files written to {}", plain(&self.out.display().to_string())))?;
+        let written = if files == 1 { "1 file" } else { &format!("{files} files") };
+        screen.line(format!("{done}; {written} written to {}", plain(&self.out.display().to_string())))?;
         screen.result(|| {
             serde_json::json!({
                 "rows": data.len(), "changed": changed, "added": added.len(), "files": files, "out": json_path(&self.out),
             })
         })?;
         Ok(Exit::Fine)
+    }
+}
+
+impl ApplyLabels {
+    /// Refuses a place that is called like a file but can only be a folder.
+    fn refuse_other_format(&self, loaded: &Loaded) -> Outcome<()> {
+        let ending = self.out.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default();
+        if self.out.is_dir() || !FILES.contains(&ending.as_str()) || is_one_file(loaded, &self.out) {
+            return Ok(());
+        }
+        let files = loaded.origin.files();
+        let way_out = match &files[..] {
+            [file] if is_one_file(loaded, file) => {
+                format!("name a folder, or a file that ends like {}", plain(&file.display().to_string()))
+            }
+            _ => "name a folder: the data is more than one file".to_owned(),
+        };
+        let out = plain(&self.out.display().to_string()).into_owned();
+        Err(Failure::new(format!("--out {out}: the data is written in the format it has")).way_out(way_out))
     }
 }
 

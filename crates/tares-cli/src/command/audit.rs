@@ -14,12 +14,14 @@ use crate::audit::held_out::{audit_run, is_of_columns};
 use crate::audit::print::{print, say_columns};
 use crate::audit::rows::AuditRows;
 use crate::audit::run_history::RunHistory;
+use crate::audit::truth::truth_of;
 use crate::backbone::described::{load_described, say_backbone};
 use crate::backbone::options::FeatureSource;
 use crate::judges::folds::{FOLDS, remove_folds};
 use crate::judges::inputs::text_note;
 use crate::judges::name::JudgeName;
 use crate::judges::panel::refine;
+use crate::record::RunRecord;
 use crate::run::load::Load;
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::judges_bar::{judges_bar, show_judge};
@@ -31,9 +33,7 @@ use tares_core::Label;
 use tares_core::audit::{AuditOptions, Audited, Score, audit_with};
 use tares_core::estimate::{Detector, MissingRows, Normalised, Probabilities, ProbabilityMatrix, RowIds};
 use tares_data::LoadOptions;
-use tares_data::probabilities::{
-    Agreed, FileRows, ProbabilityFile, ProbabilitySource, agree, in_classes, read_labels, read_truth,
-};
+use tares_data::probabilities::{Agreed, FileRows, ProbabilityFile, ProbabilitySource, agree, read_labels};
 
 /// Find wrong labels
 ///
@@ -68,7 +68,7 @@ pub struct Audit {
     /// Out-of-sample probabilities, one row per sample and one column per class: NPY, NPZ, CSV or Parquet; may be given several times
     #[arg(long, value_name = "FILE")]
     probs: Vec<PathBuf>,
-    /// The true labels, by name or number, to measure how good the audit is
+    /// The true labels, by name or number, to measure how good the audit is; rows are found by a column `id`, `path` or `file`
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
     /// Where to write [default: audits/NAME]
@@ -150,8 +150,7 @@ impl Audit {
 
     /// Whether DATA is a run directory.
     fn is_of_run(&self) -> bool {
-        self.probs.is_empty()
-            && matches!(self.data.as_slice(), [place] if Path::new(place).join("manifest.json").is_file())
+        self.probs.is_empty() && matches!(self.data.as_slice(), [place] if RunRecord::is_there(Path::new(place)))
     }
 
     /// Whether the labels are judged by existing probabilities or margins, so that no judge is trained.
@@ -319,20 +318,7 @@ impl Audit {
 
     fn read_truth(&self, rows: &mut AuditRows) -> Outcome<()> {
         let Some(path) = &self.truth else { return Ok(()) };
-        let mut truth = in_classes(read_truth(path)?, path, &rows.classes)?;
-        // A file may have a truth for every row of the data, also for those without a label.
-        if let Some((data, _)) = rows.data.as_ref().filter(|(data, _)| truth.len() == data.stored_rows()) {
-            truth = (0..data.len()).map(|row| truth[data.stored(row)]).collect();
-        }
-        if truth.len() != rows.given.len() {
-            return Err(Failure::new(format!(
-                "{}: must have a true label for each of the {} rows, got {}",
-                path.display(),
-                rows.given.len(),
-                truth.len()
-            )));
-        }
-        rows.truth = Some(truth);
+        rows.truth = Some(truth_of(path, rows)?);
         Ok(())
     }
 

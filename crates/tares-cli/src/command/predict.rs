@@ -1,7 +1,7 @@
 //! `tares predict`: classes and probabilities of new data, from a trained run.
 
 use super::Exit;
-use super::source::say_notes;
+use super::source::{say_notes, unreadable};
 use crate::backbone::described::load_new;
 use crate::backbone::options::FeatureSource;
 use crate::run::model::Model;
@@ -67,7 +67,7 @@ impl Predict {
         let rows = load_new(&self.data, &model.reading, model.backbone.as_ref(), &elsewhere, &options, screen)?;
         say_notes(&rows.notes, &self.data, screen);
         if !rows.skipped.is_empty() {
-            screen.warning(format!("{} files could not be read and were left out", rows.skipped.len()));
+            screen.warning(unreadable(rows.skipped.len()));
         }
         let probabilities = model.probabilities(&self.run, &rows.data, &self.device)?;
         let predicted = answers(&probabilities, model.classes.len());
@@ -77,8 +77,9 @@ impl Predict {
             right as f64 / labelled as f64
         });
         if let Some(accuracy) = accuracy {
-            let all = if labelled < rows.data.len() { " that have a label" } else { "" };
-            screen.note(format!("accuracy {:.2} % on {labelled} rows{all}", 100.0 * accuracy));
+            let (rows_or_row, have) = if labelled == 1 { ("row", "has") } else { ("rows", "have") };
+            let all = if labelled < rows.data.len() { format!(" that {have} a label") } else { String::new() };
+            screen.note(format!("accuracy {:.2} % on {labelled} {rows_or_row}{all}", 100.0 * accuracy));
         }
         match (&self.out, format) {
             (Some(path), Some(TableFormat::Npy)) => write_npy(path, &probabilities, model.classes.len())?,

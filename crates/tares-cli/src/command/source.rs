@@ -18,7 +18,7 @@ pub fn load(source: &str, options: &LoadOptions, screen: &Screen) -> Outcome<Loa
     let skipped = loaded.found.skipped.len();
     if skipped > 0 {
         // The warning was printed; the files of a run and an audit say it, too.
-        loaded.found.column_notes.push(format!("{skipped} files could not be read and were left out"));
+        loaded.found.column_notes.push(unreadable(skipped));
     }
     Ok(loaded)
 }
@@ -40,13 +40,17 @@ pub fn read(source: &str, options: &LoadOptions, screen: &Screen) -> Outcome<Loa
     let loaded = watched(source, screen, |hear| tares_data::load(source, options, hear));
     let loaded = loaded.map_err(|error| reading_failure(source, error))?;
     if !loaded.found.skipped.is_empty() {
-        screen.warning(format!(
-            "{}: {} files could not be read and were left out",
-            plain(source),
-            loaded.found.skipped.len()
-        ));
+        screen.warning(format!("{}: {}", plain(source), unreadable(loaded.found.skipped.len())));
     }
     Ok(loaded)
+}
+
+/// The sentence about files that were left out.
+pub fn unreadable(files: usize) -> String {
+    match files {
+        1 => "1 file could not be read and was left out".to_owned(),
+        files => format!("{files} files could not be read and were left out"),
+    }
 }
 
 /// Does something that takes long, with a progress line that says how far it is and how long it will take.

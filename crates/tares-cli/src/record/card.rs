@@ -141,9 +141,13 @@ fn row_values(row: Row<'_>, reading: &Reading) -> Vec<(String, String)> {
         at += column.rule.width();
         let shown = match &column.rule {
             Rule::Number { missing: true, .. } if cells[1] == 1.0 => "–".to_owned(),
-            Rule::Number { mean, std, .. } => {
+            Rule::Number { mean, std, notation, .. } => {
                 let from_mean = f64::from(cells[0]) * std;
-                number_text(from_mean + mean, 1e-7 * from_mean.abs())
+                let (number, error) = (from_mean + mean, 1e-7 * from_mean.abs());
+                // Standardised in 32 bits, midnight may have become a minute more or less.
+                let midnight = (number - number.round()).abs() <= 2.0 * error;
+                let date = notation.date(if midnight { number.round() } else { number });
+                date.unwrap_or_else(|| number_text(number, error))
             }
             Rule::Text { levels, other, .. } => match cells.iter().position(|&cell| cell == 1.0) {
                 Some(level) if level < levels.len() => levels[level].clone(),

@@ -55,12 +55,21 @@ impl RunRecord {
         ["panel", "linear", "forest", "trees"].contains(&self.manifest.network.as_str())
     }
 
+    /// Whether a directory holds a run, finished or not.
+    pub fn is_there(directory: &Path) -> bool {
+        ["manifest.json", "spec.toml"].iter().any(|file| directory.join(file).is_file())
+    }
+
     /// Reads a run directory.
     ///
     /// # Errors
     /// It is not a run directory, was written by a newer version, or a file is damaged.
     pub fn read(directory: &Path) -> Outcome<Self> {
         let path = directory.join("manifest.json");
+        if !path.exists() && Self::is_there(directory) {
+            return Err(Failure::new(format!("{}: this run is not finished", directory.display()))
+                .way_out(format!("finish it first: tares train --resume --out {}", directory.display())));
+        }
         if !path.exists() {
             return Err(Failure::new(format!("{}: not a run directory: it has no manifest.json", directory.display()))
                 .way_out("name a directory that `tares train` or `tares compare` wrote"));

@@ -11,6 +11,8 @@ const SKILL_TO_DECIDE: f64 = 0.5;
 const WIDE_INTERVAL: f64 = 0.25;
 /// Classes named in one sentence; the others are counted.
 const MOST_NAMED: usize = 10;
+/// More emptied classes than this share one sentence.
+const MOST_EMPTIED: usize = 5;
 
 /// A reason not to trust an answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,6 +58,8 @@ pub enum Caution {
         /// Suspects among them.
         suspects: usize,
     },
+    /// The same of many classes: class, rows and suspects of each.
+    ManyEmptied(Vec<(usize, usize, usize)>),
     /// Rows that look like wrong labels, but more of them than the surest rows confirm.
     MerelyHard {
         /// Suspects that were taken off the list.
@@ -132,7 +136,12 @@ impl Caution {
     /// The classes that would lose more than half of their rows; `classes` is (rows, suspects) per class.
     pub fn emptied(classes: impl IntoIterator<Item = (usize, usize)>) -> Vec<Self> {
         let losing = classes.into_iter().enumerate().filter(|(_, (rows, suspects))| 2 * suspects > *rows);
-        losing.map(|(class, (rows, suspects))| Self::Emptied { class, rows, suspects }).collect()
+        let losing: Vec<(usize, usize, usize)> =
+            losing.map(|(class, (rows, suspects))| (class, rows, suspects)).collect();
+        if losing.len() > MOST_EMPTIED {
+            return vec![Self::ManyEmptied(losing)];
+        }
+        losing.into_iter().map(|(class, rows, suspects)| Self::Emptied { class, rows, suspects }).collect()
     }
 
     /// Whether neither rate nor suspects can be relied on.
@@ -185,13 +194,31 @@ impl Caution {
                 let shown = shown.join(", ");
                 format!("no row has the given label {shown}{more}: nothing can be said about these classes")
             }
+            Self::FewRows(1) => "1 class has fewer than 5 rows: its suspects are guesses".to_owned(),
             Self::FewRows(classes) => format!("{classes} classes have fewer than 5 rows: their suspects are guesses"),
+            Self::Emptied { class, rows: 1, .. } => format!(
+                "the only row labelled '{}' is a suspect: taking the suggestion would leave this class without a row; the \
+                 model may simply not know the class, so look at the row before changing it",
+                name(*class)
+            ),
             Self::Emptied { class, rows, suspects } => format!(
                 "{suspects} of the {rows} rows labelled '{}' are suspects: taking all suggestions would leave this class \
                  with less than half of its rows; the model may simply not know the class, so look at these rows before \
                  changing any",
                 name(*class)
             ),
+            Self::ManyEmptied(classes) => {
+                let shown = classes.iter().take(MOST_EMPTIED);
+                let shown: Vec<String> =
+                    shown.map(|&(class, rows, suspects)| format!("'{}' ({suspects} of {rows})", name(class))).collect();
+                format!(
+                    "{} classes have more suspects than other rows, such as {}: taking all suggestions would leave them \
+                     with less than half of their rows; the model may simply not know these classes, so look at their rows \
+                     before changing any",
+                    classes.len(),
+                    shown.join(", ")
+                )
+            }
             Self::MerelyHard { left_out, rate } => format!(
                 "{left_out} more labels are doubtful, but where the model is surest only {:.1} % of the labels are wrong: they are \
                  probably rows that are hard for the model, and are not listed",
@@ -282,6 +309,19 @@ mod tests {
         );
         let said = found[0].sentence(|_| "cat".to_owned());
         assert!(said.contains("51 of the 100 rows labelled 'cat'"), "{said}");
+        assert!(found[1].sentence(|_| "cow".to_owned()).starts_with("the only row labelled 'cow' is a suspect"));
+    }
+
+    #[test]
+    fn many_emptied_classes_share_a_sentence() {
+        let found = Caution::emptied((0..190).map(|_| (2, 2)));
+        assert_eq!(found.len(), 1);
+        let said = found[0].sentence(|class| class.to_string());
+        assert!(
+            said.starts_with("190 classes have more suspects than other rows, such as '0' (2 of 2), '1' (2 of 2),"),
+            "{said}"
+        );
+        assert!(said.len() < 300, "{said}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::format::npy::{self, Array};
 use crate::format::npz::Npz;
 use crate::format::parquet::{Leaf, ParquetFile};
 use crate::io::Input;
-use crate::table::columns::{Column, ColumnKind, RawTable, Values};
+use crate::table::columns::{Column, ColumnKind, MISSING, RawTable, Values, is_missing};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -130,7 +130,10 @@ impl Cells {
 
     /// The cells of a column as text.
     pub fn text(&self, position: usize) -> TextCells {
-        self.table.columns[position].values.clone().into_text()
+        let (mut codes, levels) = self.table.columns[position].values.clone().into_text();
+        let missing: Vec<bool> = levels.iter().map(|level| is_missing(level)).collect();
+        codes.iter_mut().filter(|code| missing.get(**code as usize) == Some(&true)).for_each(|code| *code = MISSING);
+        (codes, levels)
     }
 
     /// An error about one line.

@@ -151,10 +151,16 @@ pub(crate) fn labels(array: &Array, rows: usize) -> Result<LabelColumn> {
     if header.rows() != rows {
         return Err(bad(format!("{} labels for {rows} rows of features", header.rows())));
     }
+    // Among numbers NaN is no word that someone wrote.
+    let is_number = header.kind.is_number();
     let mut dictionary = Dictionary::default();
     for text in array.texts()? {
-        if is_missing(&text) { dictionary.push_missing() } else { dictionary.push(&text) }
+        if text.is_empty() || (is_number && is_missing(&text)) {
+            dictionary.push_missing();
+        } else {
+            dictionary.push(&text);
+        }
     }
     let (codes, levels) = dictionary.into_parts();
-    Ok(LabelColumn { name: "labels".into(), codes, levels })
+    Ok(LabelColumn::of("labels", codes, levels))
 }

@@ -91,7 +91,7 @@ pub(crate) fn class_folders(tree: &Tree, unlabelled_allowed: bool) -> Result<Lab
     let mut names = Dictionary::default();
     found.iter().filter_map(|(_, class)| class.as_ref()).for_each(|(_, class)| names.push(class));
     let (codes, levels) = names.into_parts();
-    let class_names = LabelColumn { name: "folder".into(), codes, levels }.classes();
+    let class_names = LabelColumn { name: "folder".into(), codes, levels, ..LabelColumn::default() }.classes();
     if class_names.len() < 2 && !unlabelled_allowed {
         return Err(bad(format!("holds only one class (\"{}\"), at least 2 are needed", class_names[0])));
     }

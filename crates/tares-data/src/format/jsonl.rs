@@ -6,7 +6,8 @@
 
 use crate::error::{DataError, Place, Result};
 use crate::io::Input;
-use crate::table::columns::{Column, Dictionary, LeftOut, Lines, RawTable, Values, is_missing};
+use crate::table::columns::{Column, Dictionary, LeftOut, RawTable, Values, is_missing};
+use crate::table::lines::Lines;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::collections::HashMap;
@@ -85,7 +86,7 @@ struct Builders {
 
 struct Builder {
     name: String,
-    /// Numbers keep all their digits, and `true` its name.
+    /// Numbers keep all their digits, `true` its name, and every word is one.
     exact: bool,
     cells: Growing,
     rows: usize,
@@ -163,7 +164,7 @@ impl Builder {
             (Growing::Text(dictionary), Cell::Number { value, .. }) => dictionary.push(&value.to_string()),
             (Growing::Text(dictionary), Cell::Missing) => dictionary.push_missing(),
             (Growing::Text(dictionary), Cell::Text(text)) => match text.trim() {
-                text if is_missing(text) => dictionary.push_missing(),
+                text if text.is_empty() || (!self.exact && is_missing(text)) => dictionary.push_missing(),
                 text => dictionary.push(text),
             },
         }

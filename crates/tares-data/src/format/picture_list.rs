@@ -8,6 +8,7 @@ use crate::format::csv::{self, CsvOptions};
 use crate::format::folder::{LabelledFiles, is_picture};
 use crate::io::{Input, TreeFile};
 use crate::table::rows::{TablePart, from_csv};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tares_core::Label;
 use tares_core::estimate::NO_LABEL;
@@ -88,7 +89,7 @@ impl PictureList {
         if csv.label == csv.id {
             csv.label = None;
         }
-        let part = from_csv(csv)?;
+        let part = from_csv(csv, &HashMap::new())?;
         let Some((_, ids)) = &part.ids else {
             return Err(DataError::format(&self.path, Place::File, "has no column of paths"));
         };

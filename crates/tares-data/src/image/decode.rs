@@ -106,7 +106,9 @@ fn common_size(files: &[&TreeFile], notes: &mut Vec<String>) -> (usize, usize) {
         Some((height, width)) if height * width <= LARGEST => (height, width),
         _ => {
             let why = if same.is_some() { "are large" } else { "have different sizes" };
-            notes.push(format!("pictures {why}: all became {DEFAULT_SIZE}x{DEFAULT_SIZE} (option image-size)"));
+            notes.push(format!(
+                "pictures {why}: all became {DEFAULT_SIZE}x{DEFAULT_SIZE} (--image-size chooses another)"
+            ));
             (DEFAULT_SIZE, DEFAULT_SIZE)
         }
     }

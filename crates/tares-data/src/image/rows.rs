@@ -377,6 +377,7 @@ fn same_shape(path: &Path, got: Shape, expected: Shape) -> Result<()> {
     }
     let words = |shape| match shape {
         Shape::Image { channels, height, width } => format!("{channels}x{height}x{width}"),
+        Shape::Flat(1) => "1 number".to_owned(),
         Shape::Flat(size) => format!("{size} numbers"),
     };
     let problem = format!("pictures are {}, but the training pictures are {}", words(got), words(expected));

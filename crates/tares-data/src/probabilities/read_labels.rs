@@ -7,7 +7,7 @@ use crate::format::npy::{self, Stored};
 use crate::format::npz::Npz;
 use crate::format::parquet::{Leaf, ParquetFile};
 use crate::io::Input;
-use crate::table::columns::{Dictionary, LABEL_NAMES, Values};
+use crate::table::columns::{Dictionary, LABEL_NAMES, Values, is_no_label};
 use rayon::prelude::*;
 use std::path::Path;
 use tares_core::Label;
@@ -79,9 +79,9 @@ fn read_column(path: &Path, column: Option<&str>, usual: &[&str], missing: Missi
         None => usual.iter().find_map(|usual| names.iter().position(|name| name.trim().eq_ignore_ascii_case(usual))),
     };
     let chosen = chosen.ok_or_else(|| no_column(path, "label column", &names))?;
-    // Among numbers, a word such as `U` was taken for a missing number. In a column of labels it is a class.
-    let again = match (FileKind::of(path)?, &table.columns[chosen].values) {
-        (FileKind::Text, Values::Numbers(cells)) if cells.iter().any(|cell| cell.is_nan()) => {
+    // A word such as `U` among numbers, or `None` among names, was taken for a missing value. In a column of labels it is a class.
+    let again = match FileKind::of(path)? {
+        FileKind::Text if table.columns[chosen].values.missing() > 0 => {
             Some(read_csv(path, None, Some(format!("#{}", chosen + 1)))?.table)
         }
         _ => None,
@@ -201,13 +201,28 @@ fn names_in<T: AsRef<str>>(
 
 /// Labels by name; numbers if all of them are.
 fn names_of<'a>(path: &Path, missing: MissingRows, cells: impl Iterator<Item = &'a str>) -> Result<LabelList> {
-    let cells = cells.map(|cell| Some(cell.trim()).filter(|cell| !cell.is_empty()));
-    names_in(cells, missing)
-        .map_err(|row| DataError::format(path, Place::Row(row as u64), "has no label: label it or remove it"))
+    let mut dictionary = Dictionary::default();
+    for (row, cell) in cells.map(str::trim).enumerate() {
+        match cell {
+            "" if missing == MissingRows::Refuse => {
+                return Err(DataError::format(path, Place::Row(row as u64), "has no label: label it or remove it"));
+            }
+            word if is_no_label(word) && missing == MissingRows::Refuse => {
+                let problem = format!(
+                    "has no label, because \"{word}\" means that there is none: label it or remove it; if it is a class, give \
+                     it another name"
+                );
+                return Err(DataError::format(path, Place::Row(row as u64), problem));
+            }
+            cell if is_no_label(cell) => dictionary.push_missing(),
+            cell => dictionary.push(cell),
+        }
+    }
+    Ok(LabelList::of_names(dictionary.into_parts()))
 }
 
 fn no_column(path: &Path, what: &str, names: &[String]) -> DataError {
     let shown: Vec<&str> = names.iter().take(12).map(String::as_str).collect();
-    let problem = format!("no {what} with a usual name among {}: name it (option label)", shown.join(", "));
+    let problem = format!("no {what} with a usual name among {}: name it with --label", shown.join(", "));
     DataError::format(path, Place::File, problem)
 }

@@ -83,7 +83,7 @@ impl ProbabilityTables {
                     };
                     let Some(label) = label else {
                         let problem =
-                            "has no label column: name it (option label), or give the labels in a file of their own";
+                            "has no label column: name it with --label, or give the labels in a file of their own";
                         return Err(DataError::format(path, Place::File, problem));
                     };
                     labels.append(read_labels_of(path, Some(&label), options.missing)?);

@@ -96,6 +96,11 @@ impl Origin {
         }
     }
 
+    /// Whether rows are cells of columns that have names.
+    pub(crate) fn has_named_columns(&self) -> bool {
+        matches!(self.format(), Format::Csv | Format::Jsonl | Format::Parquet)
+    }
+
     /// The file or folder to name in a message.
     pub fn path(&self) -> &Path {
         match self {

@@ -122,7 +122,7 @@ fn file(path: &Path, options: &LoadOptions, labelled: bool) -> Result<Origin> {
         let header = npy::read_header(&mut input)?.0;
         let labels = options.labels_file.clone().or_else(|| arrays::labels_of(path));
         if labelled && labels.is_none() {
-            let problem = "holds features; say where their labels are (option labels)";
+            let problem = "holds features; say where their labels are with --labels";
             return Err(DataError::format(path, Place::File, problem));
         }
         let files = arrays::ArrayFiles { train: (path.into(), labels), test: None };

@@ -2,6 +2,7 @@
 
 use crate::error::{DataError, Place, Result};
 use crate::table::Notation;
+use crate::table::lines::Lines;
 use crate::table::recent::RecentTexts;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -17,6 +18,10 @@ pub const MISSING_WORDS: [&str; 25] = [
     "None", "none", "?", "1.#QNAN", "-1.#IND", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!",
 ];
 
+/// Those of them that are a class where they stand in a label column: people call classes so, and programs leave the cell empty.
+/// The others are written by programs (R, SQL, spreadsheets) or ask for the label (`?`): such a row has none.
+pub const CLASS_WORDS: [&str; 4] = ["None", "none", "N/A", "n/a"];
+
 /// No word of [`MISSING_WORDS`] is longer.
 const LONGEST_WORD: usize = 8;
 
@@ -26,6 +31,11 @@ pub const LABEL_NAMES: [&str; 6] = ["label", "labels", "class", "target", "categ
 /// True if a cell holds no value.
 pub(crate) fn is_missing(cell: &str) -> bool {
     cell.is_empty() || (cell.len() <= LONGEST_WORD && MISSING_WORDS.contains(&cell))
+}
+
+/// True if a cell of a label column says that its row has no label.
+pub(crate) fn is_no_label(cell: &str) -> bool {
+    is_missing(cell) && !CLASS_WORDS.contains(&cell)
 }
 
 /// Columns of equal length, as a file has them.
@@ -90,46 +100,6 @@ pub enum ColumnKind {
     Text,
 }
 
-/// The line of a text file on which each row begins. Only the rows are kept that don't begin on the line after the row before
-/// them: quoted line ends and blank lines are rare.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lines {
-    jumps: Vec<(usize, u64)>,
-    rows: usize,
-    expected: u64,
-}
-
-impl Lines {
-    /// Adds the next row.
-    pub(crate) fn push(&mut self, line: u64) {
-        if line != self.expected {
-            self.jumps.push((self.rows, line));
-        }
-        (self.rows, self.expected) = (self.rows + 1, line + 1);
-    }
-
-    /// Adds the rows of a piece of text, which begins behind `passed` lines and counts its own from 1.
-    pub(crate) fn append(&mut self, piece: &Self, passed: u64) {
-        if piece.rows == 0 {
-            return;
-        }
-        for &(row, line) in &piece.jumps {
-            if row > 0 || line + passed != self.expected {
-                self.jumps.push((self.rows + row, line + passed));
-            }
-        }
-        (self.rows, self.expected) = (self.rows + piece.rows, piece.expected + passed);
-    }
-
-    /// The line on which a row begins, counted from 1.
-    pub fn of(&self, row: usize) -> u64 {
-        match self.jumps[..self.jumps.partition_point(|(start, _)| *start <= row)].last() {
-            Some((start, line)) => line + (row - start) as u64,
-            None => row as u64,
-        }
-    }
-}
-
 /// The cells of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
@@ -175,13 +145,19 @@ pub(crate) struct Dictionary {
     codes: Vec<u32>,
     levels: Vec<String>,
     seen: HashMap<String, u32>,
+    every_word: bool,
 }
 
 impl Dictionary {
+    /// For the cells of labels and names of rows: where [`append`](Self::append) adds them, only empty cells are missing.
+    pub fn of_every_word() -> Self {
+        Self { every_word: true, ..Self::default() }
+    }
+
     /// Cells that were put into codes before.
     pub fn from_parts(codes: Vec<u32>, levels: Vec<String>) -> Self {
         let seen = levels.iter().enumerate().map(|(code, level)| (level.clone(), code as u32)).collect();
-        Self { codes, levels, seen }
+        Self { codes, levels, seen, every_word: false }
     }
 
     pub fn push(&mut self, cell: &str) {
@@ -202,7 +178,11 @@ impl Dictionary {
 
     /// Adds the cells of a block.
     pub fn append(&mut self, block: &RecentTexts) {
-        let codes: Vec<u32> = block.levels().map(|level| self.code(level)).collect();
+        let code = |level| match self.every_word || !is_missing(level) {
+            true => self.code(level),
+            false => MISSING,
+        };
+        let codes: Vec<u32> = block.levels().map(code).collect();
         let code = |&code: &u32| if code == MISSING { MISSING } else { codes[code as usize] };
         self.codes.extend(block.codes.iter().map(code));
     }
@@ -246,6 +226,23 @@ impl RawTable {
     pub fn position(&self, wanted: &str) -> Result<usize> {
         let names: Vec<&str> = self.columns.iter().map(|column| column.name.as_str()).collect();
         position(&names, wanted).map_err(|source| DataError::content(&self.path, source))
+    }
+
+    /// A column that a model was trained on.
+    ///
+    /// # Errors
+    /// The table does not have it.
+    pub(crate) fn needed(&self, name: &str) -> Result<&Column> {
+        self.columns.iter().find(|column| column.name == name).ok_or_else(|| {
+            let names: Vec<String> =
+                self.columns.iter().take(20).map(|column| format!("\"{}\"", column.name)).collect();
+            let more = if self.columns.len() > names.len() { ", …" } else { "" };
+            let problem = format!(
+                "does not have column \"{name}\", which the model needs: its columns are {}{more}",
+                names.join(", ")
+            );
+            DataError::format(&self.path, Place::File, problem)
+        })
     }
 
     /// The rows of `other` below these; the columns are the same. A column of numbers and text is text.
@@ -331,7 +328,7 @@ pub(crate) fn label_position(names: &[&str], wanted: Option<&str>, header: bool)
         return Ok(names.len() - 1);
     }
     let known: Vec<&str> = names.iter().copied().take(20).collect();
-    Err(Error::value("label column", "named (option label), because no column is called label, class, target or y", {
+    Err(Error::value("label column", "named (--label), because no column is called label, class, target or y", {
         format!("the columns {}{}", known.join(", "), if names.len() > known.len() { ", …" } else { "" })
     }))
 }
@@ -355,26 +352,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_exact_after_quoted_line_ends_and_blank_lines() {
-        let mut lines = Lines::default();
-        let expected = [2, 3, 7, 8, 10, 11];
-        expected.iter().for_each(|&line| lines.push(line));
-        assert_eq!((0..6).map(|row| lines.of(row)).collect::<Vec<_>>(), expected);
-        assert_eq!(lines.jumps.len(), 3);
-        for cut in 0..=6 {
-            let mut pieces = Lines::default();
-            for (piece, passed) in
-                [(&expected[..cut], 0), (&expected[cut..], expected[..cut].last().map_or(0, |last| *last))]
-            {
-                let mut own = Lines::default();
-                piece.iter().for_each(|line| own.push(line - passed));
-                pieces.append(&own, passed);
-            }
-            assert_eq!(pieces, lines);
-        }
-    }
-
-    #[test]
     fn no_missing_word_is_longer_than_the_quick_check_allows() {
         assert!(MISSING_WORDS.iter().all(|word| is_missing(word)));
         assert!(!is_missing("nothing here"));
@@ -387,7 +364,7 @@ mod tests {
         assert_eq!(label_position(&["a", "b"], Some("#1"), true), Ok(0));
         assert_eq!(
             label_position(&["a", "b"], None, true).unwrap_err().to_string(),
-            "label column must be named (option label), because no column is called label, class, target or y, \
+            "label column must be named (--label), because no column is called label, class, target or y, \
              got the columns a, b"
         );
         assert_eq!(

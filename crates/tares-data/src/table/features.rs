@@ -24,14 +24,27 @@ impl TableRules {
         let mut columns = Vec::new();
         let mut start = 0;
         for ColumnRule { name, rule } in self.columns.iter().filter(|column| column.rule.width() > 0) {
-            let values = &table.columns[table.position(name)?].values;
+            let column = table.needed(name)?;
+            let held = if rule.is_date() { "dates" } else { "numbers" };
+            let odd = |row: usize, cell: &str| {
+                let problem = format!("column \"{name}\" held {held} in training and holds \"{cell}\" here");
+                DataError::format(&table.path, table.place(row), problem)
+            };
+            // Days since 1970 are not the seconds, or the plain numbers, that a column without dates holds.
+            if let Values::Numbers(numbers) = &column.values
+                && rule.is_date()
+                && !column.notation.dates
+                && let Some(row) = numbers.iter().position(|number| !number.is_nan())
+            {
+                return Err(odd(row, &numbers[row].to_string()));
+            }
+            let values = &column.values;
             let cells = Cells::of(rule, values).map_err(|row| {
                 let cell = match values {
                     Values::Text { codes, levels } => levels.get(codes[row] as usize).map_or("", String::as_str),
                     Values::Numbers(_) => "",
                 };
-                let problem = format!("column \"{name}\" held numbers in training and holds \"{cell}\" here");
-                DataError::format(&table.path, table.place(row), problem)
+                odd(row, cell)
             })?;
             columns.push((start, cells));
             start += rule.width();
@@ -78,7 +91,7 @@ impl TableRules {
     pub(crate) fn texts(&self, table: &RawTable) -> Result<Vec<TextColumn>> {
         let words = self.columns.iter().filter(|column| column.rule == Rule::Words);
         let texts = |column: &ColumnRule| {
-            let (codes, levels) = table.columns[table.position(&column.name)?].values.clone().into_text();
+            let (codes, levels) = table.needed(&column.name)?.values.clone().into_text();
             let levels: Vec<Arc<str>> = levels.into_iter().map(Into::into).collect();
             let text = |&code: &u32| levels.get(code as usize).cloned().unwrap_or_default();
             Ok(TextColumn::new(column.name.clone(), codes.iter().map(text)))

@@ -1,7 +1,7 @@
 //! [`LabelColumn`]: the label of every row as text → classes and their numbers.
 
 use crate::error::{DataError, Place, Result};
-use crate::table::columns::MISSING;
+use crate::table::columns::{CLASS_WORDS, MISSING, is_missing, is_no_label};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use tares_core::{Error, Label};
@@ -9,7 +9,7 @@ use tares_core::{Error, Label};
 /// More different numbers than this in a label column are looked at twice: are they a quantity?
 const MOST_NUMBERS: usize = 20;
 
-/// Whole numbers far apart with fewer rows each than this are a quantity.
+/// Numbers that mostly have fewer rows than this are a quantity, unless they count the classes.
 const FEW_ROWS: usize = 5;
 
 /// Labels before they become numbers.
@@ -21,9 +21,24 @@ pub(crate) struct LabelColumn {
     pub codes: Vec<u32>,
     /// The different texts.
     pub levels: Vec<String>,
+    /// Words that stand for "no label", and their rows.
+    pub no_label: Vec<(String, usize)>,
 }
 
 impl LabelColumn {
+    /// A column as a file has it. Of the words for "no value" only those that programs write mean "no label"; the others are classes.
+    pub fn of(name: impl Into<String>, mut codes: Vec<u32>, levels: Vec<String>) -> Self {
+        let mut rows: Vec<Option<usize>> = levels.iter().map(|level| is_no_label(level).then_some(0)).collect();
+        for code in &mut codes {
+            if let Some(Some(rows)) = rows.get_mut(*code as usize) {
+                *rows += 1;
+                *code = MISSING;
+            }
+        }
+        let words = levels.iter().zip(rows).filter_map(|(level, rows)| Some((level.clone(), rows?)));
+        Self { name: name.into(), no_label: words.filter(|(_, rows)| *rows > 0).collect(), codes, levels }
+    }
+
     /// The classes: whole numbers in order of size, anything else in alphabetical order.
     pub fn classes(&self) -> Vec<String> {
         let mut names: Vec<String> = self.counts().into_keys().map(str::to_owned).collect();
@@ -79,6 +94,8 @@ impl LabelColumn {
         let label_of: Vec<Option<Label>> = self.levels.iter().map(|level| class.get(level.as_str()).copied()).collect();
         let label = |(row, &code): (usize, &u32)| match code {
             MISSING => Ok(None),
+            // A model that has no class called so was trained when the word meant "no label".
+            code if label_of[code as usize].is_none() && is_missing(&self.levels[code as usize]) => Ok(None),
             code => label_of[code as usize].map(Some).ok_or_else(|| {
                 let (label, classes) = (&self.levels[code as usize], class_names.len());
                 let problem = format!("label \"{label}\" is not one of the {classes} classes");
@@ -96,18 +113,11 @@ impl LabelColumn {
         let counts = self.counts();
         let (classes, rows) = (counts.len(), counts.values().sum::<usize>());
         let what = || format!("classes of label column \"{}\"", self.name);
-        let refused = match classes {
-            0 | 1 => Some(Error::value(what(), "at least 2", classes)),
-            _ if rows >= 20 && classes * 2 > rows => {
-                let got = format!("{classes} in {rows} rows");
-                Some(Error::value(what(), "fewer than half of the rows (is it the label?)", got))
-            }
-            _ => None,
-        };
-        if let Some(error) = refused {
-            return Err(DataError::content(path, error));
+        if classes < 2 {
+            let without = self.no_label_words().map_or(String::new(), |words| format!(" ({words} read as no label)"));
+            return Err(DataError::content(path, Error::value(what(), "at least 2", format!("{classes}{without}"))));
         }
-        let mut notes = Vec::new();
+        let mut notes = self.words(&counts);
         match Numbers::of(&counts) {
             Numbers::Quantity(example) => {
                 let problem = format!(
@@ -123,8 +133,37 @@ impl LabelColumn {
             )),
             Numbers::None => {}
         }
+        if rows >= 20 && classes * 2 > rows {
+            let got = format!("{classes} in {rows} rows");
+            let error = Error::value(what(), "fewer than half of the rows (is it the label?)", got);
+            return Err(DataError::content(path, error));
+        }
         notes.extend(self.spellings(&counts));
         Ok(notes)
+    }
+
+    /// What was made of words that may stand for "no value".
+    fn words(&self, counts: &BTreeMap<&str, usize>) -> Vec<String> {
+        let classes = counts.iter().filter(|(name, _)| CLASS_WORDS.contains(name));
+        let classes: Vec<String> = classes.map(|(name, rows)| word_and_rows(name, *rows)).collect();
+        let name = &self.name;
+        let class = (!classes.is_empty()).then(|| {
+            let (words, kind) = (classes.join(" and "), if classes.len() == 1 { "a class" } else { "classes" });
+            format!("label column \"{name}\": {words} read as {kind}; a row without a label has an empty cell")
+        });
+        let none = self.no_label_words().map(|words| {
+            format!(
+                "label column \"{name}\": {words} read as no label; if that is a class, give it another name, such as \
+                 \"not applicable\""
+            )
+        });
+        class.into_iter().chain(none).collect()
+    }
+
+    /// The words that were taken for "no label", with their rows.
+    fn no_label_words(&self) -> Option<String> {
+        let words: Vec<String> = self.no_label.iter().map(|(word, rows)| word_and_rows(word, *rows)).collect();
+        (!words.is_empty()).then(|| words.join(" and "))
     }
 
     /// Classes that differ only in capitals, spaces, hyphens or underscores.
@@ -138,9 +177,7 @@ impl LabelColumn {
             alike.entry(plain).or_default().push((name, rows));
         }
         let sentence = |names: Vec<(&str, usize)>| {
-            let rows = |count| if count == 1 { "1 row".to_owned() } else { format!("{count} rows") };
-            let names: Vec<String> =
-                names.iter().map(|(name, count)| format!("\"{name}\" ({})", rows(*count))).collect();
+            let names: Vec<String> = names.iter().map(|(name, rows)| word_and_rows(name, *rows)).collect();
             format!(
                 "label column \"{}\": {} differ only in spelling; if they are one class, give them one name",
                 self.name,
@@ -151,6 +188,11 @@ impl LabelColumn {
         let number = |names: &[(&str, usize)]| names.iter().all(|(name, _)| name.parse::<f64>().is_ok());
         alike.into_values().filter(|names| names.len() > 1 && !number(names)).map(sentence).collect()
     }
+}
+
+/// `"NA" (3 rows)`.
+fn word_and_rows(word: &str, rows: usize) -> String {
+    format!("\"{word}\" ({rows} {})", if rows == 1 { "row" } else { "rows" })
 }
 
 /// What the numbers of a label column look like.
@@ -172,13 +214,14 @@ impl Numbers {
         }
         numbers.sort_by(f64::total_cmp);
         let (first, last) = (numbers[0], numbers[numbers.len() - 1]);
-        let span = last - first + 1.0;
-        let rows: usize = counts.values().sum();
-        if span > 2.0 * numbers.len() as f64 && rows < FEW_ROWS * numbers.len() {
+        // Classes are counted from 0 or 1, and some of the numbers may have no rows.
+        let (span, classes) = (last - first + 1.0, numbers.len() as f64);
+        let counted = (first == 0.0 || first == 1.0) && span <= 1.1 * classes;
+        let rare = counts.values().filter(|rows| **rows < FEW_ROWS).count();
+        if !counted && 2 * rare > numbers.len() {
             return Self::Quantity(last.to_string());
         }
-        let counted = (first == 0.0 || first == 1.0) && span == numbers.len() as f64;
-        if counted { Self::None } else { Self::Many }
+        if counted && span == classes { Self::None } else { Self::Many }
     }
 }
 
@@ -190,7 +233,7 @@ mod tests {
         let mut dictionary = crate::table::columns::Dictionary::default();
         cells.iter().for_each(|cell| if cell.is_empty() { dictionary.push_missing() } else { dictionary.push(cell) });
         let (codes, levels) = dictionary.into_parts();
-        LabelColumn { name: "y".into(), codes, levels }
+        LabelColumn::of("y", codes, levels)
     }
 
     fn checked(cells: impl IntoIterator<Item = String>) -> std::result::Result<Vec<String>, String> {
@@ -223,6 +266,43 @@ mod tests {
         assert!(codes[0].contains("each of its 30 different numbers is a class of its own"), "{codes:?}");
         let ages = checked((0..1000).map(|row| (18 + row % 60).to_string())).unwrap();
         assert!(ages[0].contains("each of its 60 different numbers"), "{ages:?}");
+        // 214 scores in 442 rows lie close together, and most have a row or two; a score of every row is no "label of too many classes".
+        let scores = checked((0..442).map(|row| format!("{}.0", 25 + (row * 137) % 214 * 3 / 2)));
+        assert!(scores.unwrap_err().contains("a quantity, not classes. Cut it into ranges"));
+        assert!(checked((0..442).map(|row| format!("{}", f64::from(row) * 0.37))).unwrap_err().contains("a quantity"));
+        // Few rows each, but counted from 1: classes.
+        assert_eq!(checked((0..90).map(|row| (1 + row % 30).to_string())), Ok(Vec::new()));
+        let ids = checked((0..90).map(|row| row.to_string())).unwrap_err();
+        assert!(ids.contains("fewer than half of the rows (is it the label?), got 90 in 90 rows"), "{ids}");
+    }
+
+    #[test]
+    fn words_that_people_call_classes_are_classes_and_those_that_programs_write_are_no_label() {
+        let cells = ["None", "mild", "none", "N/A", "NA", "NA", "nan", ""];
+        let column = column(&cells);
+        assert_eq!(column.classes(), ["N/A", "None", "mild", "none"]);
+        assert_eq!(column.codes.iter().filter(|code| **code == MISSING).count(), 4);
+        let notes = column.check(Path::new("t.csv")).unwrap();
+        let said = "label column \"y\": \"N/A\" (1 row) and \"None\" (1 row) and \"none\" (1 row) read as classes; a row without a \
+                    label has an empty cell";
+        assert_eq!(notes[0], said);
+        assert!(
+            notes[1].contains("\"NA\" (2 rows) and \"nan\" (1 row) read as no label; if that is a class"),
+            "{notes:?}"
+        );
+        let alone = checked(["NA", "mild", "NA"].map(String::from)).unwrap_err();
+        assert_eq!(
+            alone,
+            "t.csv: classes of label column \"y\" must be at least 2, got 1 (\"NA\" (2 rows) read as no label)"
+        );
+    }
+
+    #[test]
+    fn a_word_that_the_model_has_no_class_for_is_no_label() {
+        let (names, place) = (["mild".to_owned(), "severe".to_owned()], |_| Place::File);
+        let labels = column(&["None", "mild", "severe"]).labels_if_any(Path::new("t.csv"), &names, &place).unwrap();
+        assert_eq!(labels, [None, Some(0), Some(1)]);
+        assert!(column(&["other"]).labels_if_any(Path::new("t.csv"), &names, &place).is_err());
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! Tables: columns of any format → rules fitted on the training rows → rows of features.
 
 pub(crate) mod columns;
+pub(crate) mod date;
+pub(crate) mod date_columns;
 mod features;
 mod fit;
 pub(crate) mod index;
+pub(crate) mod json_rows;
 pub(crate) mod labels;
+pub(crate) mod lines;
 mod moments;
 mod notes;
 pub(crate) mod number;
@@ -13,5 +17,6 @@ pub(crate) mod recent;
 pub(crate) mod rows;
 pub(crate) mod rules;
 
-pub use columns::{Column, ColumnKind, LABEL_NAMES, LeftOut, Lines, MISSING_WORDS, RawTable, Values};
+pub use columns::{Column, ColumnKind, LABEL_NAMES, LeftOut, MISSING_WORDS, RawTable, Values};
+pub use lines::Lines;
 pub use number::{DecimalMark, Notation};

@@ -1,9 +1,10 @@
 //! What people are told about the columns of a table: the role of each, and a sentence for each that was changed or left out.
 
-use super::columns::{LeftOut, RawTable, Values};
+use super::columns::{LABEL_NAMES, LeftOut, RawTable, Values};
 use super::rules::{ColumnRule, MOST_LEVELS, Rule, TableRules};
 use crate::source::ColumnFound;
 use rayon::prelude::*;
+use std::collections::HashSet;
 
 impl TableRules {
     /// What a person should see of the columns.
@@ -13,6 +14,7 @@ impl TableRules {
         let column = |column: &ColumnRule| ColumnFound {
             name: column.name.clone(),
             role: match &column.rule {
+                rule if rule.is_date() => "date".into(),
                 Rule::Number { .. } => "number".into(),
                 Rule::Text { levels, .. } => format!("text, {} levels", levels.len()),
                 Rule::Words => "text, read by its words".into(),
@@ -32,6 +34,45 @@ impl TableRules {
         // Missing values are counted on all cores.
         let columns: Vec<ColumnFound> = self.columns.par_iter().map(column).collect();
         columns.into_iter().chain(left_out).chain(special).collect()
+    }
+
+    /// A sentence for every column of new rows that holds texts the model was not trained on. `whose` is empty or `test `.
+    pub(crate) fn unseen(&self, table: &RawTable, whose: &str) -> Vec<String> {
+        let said = |column: &ColumnRule| {
+            // Where rarer levels share a feature, new ones have it too.
+            let Rule::Text { levels, other: false, .. } = &column.rule else { return None };
+            let (codes, texts) = table.columns[table.position(&column.name).ok()?].values.clone().into_text();
+            let known: HashSet<&str> = levels.iter().map(String::as_str).collect();
+            let unseen: Vec<bool> = texts.iter().map(|text| !known.contains(text.as_str())).collect();
+            let is_unseen = |code: &&u32| unseen.get(**code as usize) == Some(&true);
+            let (count, rows) = (codes.iter().filter(is_unseen).count(), table.rows);
+            let example = codes.iter().find(is_unseen).map(|&code| &texts[code as usize])?;
+            Some(format!(
+                "column \"{}\": {count} of {rows} {whose}rows hold a text that no training row has, such as \"{example}\"; the model \
+                 knows nothing of it",
+                column.name
+            ))
+        };
+        self.columns.par_iter().filter_map(said).collect()
+    }
+
+    /// A sentence for every column besides the label that is called like one and is learnt from: it may give the label away.
+    pub(crate) fn other_labels(&self) -> Vec<String> {
+        let called = |column: &ColumnRule, name: &str| column.name.trim().eq_ignore_ascii_case(name);
+        // x and y are a place.
+        let is_place = self.columns.iter().any(|column| called(column, "x"));
+        let like_label = |column: &&ColumnRule| {
+            LABEL_NAMES.iter().any(|name| called(column, name) && !(*name == "y" && is_place))
+                && column.rule != Rule::Ignored
+        };
+        let Some(label) = &self.label else { return Vec::new() };
+        let sentence = |ColumnRule { name, .. }: &ColumnRule| {
+            format!(
+                "column \"{name}\" is called like a label and is learnt from: if it holds labels too, leave it out \
+                 (--ignore \"{name}\"), or name it with --label in place of \"{label}\""
+            )
+        };
+        self.columns.iter().filter(like_label).map(sentence).collect()
     }
 
     /// Columns without a rule, and why.
@@ -73,6 +114,20 @@ impl TableRules {
 mod tests {
     use crate::table::columns::LeftOut;
     use crate::table::rules::tests::{rules, table, text};
+
+    #[test]
+    fn texts_that_training_did_not_have_are_counted_with_an_example() {
+        let train = table(vec![("city", text(&["Rome", "Oslo", "Rome"])), ("size", text(&["s", "m", "l"]))]);
+        let rules = rules(&train, &[0, 1, 2]);
+        let new = table(vec![("size", text(&["s", "", "m"])), ("city", text(&["Oslo", "Atlantis", "Atlantis"]))]);
+        assert_eq!(
+            rules.unseen(&new, ""),
+            [
+                "column \"city\": 2 of 3 rows hold a text that no training row has, such as \"Atlantis\"; the model knows nothing of it"
+            ]
+        );
+        assert!(rules.unseen(&train, "").is_empty());
+    }
 
     #[test]
     fn every_column_that_is_not_used_as_it_stands_is_named() {

@@ -4,8 +4,11 @@
 //! mark or stands between thousands; where a column fits both (`3,750`), the other columns of the file decide, then its
 //! delimiter: files with semicolons come from places that write decimal commas. If at least nine in ten cells are numbers and
 //! the others are all the same word without a digit (`unknown`), that word is a missing value.
+//!
+//! Dates are numbers too (`date.rs`): a column whose cells are all dates has the notation [`Notation::dates`].
 
 use crate::table::columns::{MISSING, Values};
+use crate::table::date;
 use serde::{Deserialize, Serialize};
 
 /// A word is a missing value if at most one cell in so many holds it and all others are numbers.
@@ -21,6 +24,9 @@ pub struct Notation {
     pub percent: bool,
     /// A word that stands for "no value" in this column.
     pub missing_word: Option<String>,
+    /// Whether the cells are dates, read as days since 1970; mark and percent then mean nothing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub dates: bool,
 }
 
 /// What separates the whole part of a number from its fraction.
@@ -83,8 +89,41 @@ impl Notation {
         if self.missing_word.as_deref() == Some(cell) {
             return Some(f64::NAN);
         }
+        if self.dates {
+            return date::days(cell);
+        }
         let text = if self.percent { cell.strip_suffix('%')?.trim_end() } else { cell };
         self.mark.parse(text)
+    }
+
+    /// A number of a column of dates as a date, to the minute.
+    pub fn date(&self, number: f64) -> Option<String> {
+        date::written(number).filter(|_| self.dates)
+    }
+
+    /// The notation of a column of dates, if this is one.
+    pub(crate) fn of_dates(codes: &[u32], levels: &[String]) -> Option<Self> {
+        let dates = Self { dates: true, ..Self::default() };
+        match dates.failing(levels)[..] {
+            [] if !levels.is_empty() => Some(dates),
+            [code] if levels.len() > 1 => dates.with_word(code, codes, levels),
+            _ => None,
+        }
+    }
+
+    /// The first two texts that are no number in this notation.
+    fn failing(&self, levels: &[String]) -> Vec<usize> {
+        let failing = levels.iter().enumerate().filter(|(_, level)| self.parse(level).is_none());
+        failing.map(|(code, _)| code).take(2).collect()
+    }
+
+    /// This notation with a text as the word for "no value", if that is rare enough and no number itself.
+    fn with_word(self, code: usize, codes: &[u32], levels: &[String]) -> Option<Self> {
+        let word = &levels[code];
+        let present = codes.iter().filter(|&&cell| cell != MISSING).count();
+        let count = codes.iter().filter(|&&cell| cell as usize == code).count();
+        let rare = count * WORD_SHARE <= present && !word.bytes().any(|byte| byte.is_ascii_digit());
+        rare.then(|| Self { missing_word: Some(word.clone()), ..self })
     }
 
     /// Turns text into numbers; the error is the code of the first text that is none.
@@ -103,6 +142,7 @@ impl Notation {
         };
         let mut said = Vec::new();
         let (what, shown) = match (self.mark, self.percent) {
+            _ if self.dates => ("holds dates (days since 1970)", example(&|_| true)),
             (DecimalMark::PointAndGroups, _) => ("has commas between thousands", example(&|level| level.contains(','))),
             (DecimalMark::Comma, _) => ("has decimal commas", {
                 example(&|level| level.contains(',')).or_else(|| example(&|level| level.contains('.')))
@@ -117,7 +157,8 @@ impl Notation {
             let code = levels.iter().position(|level| level == word);
             let count = codes.iter().filter(|&&cell| Some(cell as usize) == code).count();
             let cells = if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
-            said.push(format!("column \"{column}\" holds numbers: \"{word}\" ({cells}) is read as a missing value"));
+            let what = if self.dates { "dates" } else { "numbers" };
+            said.push(format!("column \"{column}\" holds {what}: \"{word}\" ({cells}) is read as a missing value"));
         }
         said
     }
@@ -142,27 +183,15 @@ impl Notations {
         }
         let kinds = [false, true].into_iter().flat_map(|percent| DecimalMark::ALL.map(|mark| (mark, percent)));
         let kinds: Vec<Notation> =
-            kinds.map(|(mark, percent)| Notation { mark, percent, missing_word: None }).collect();
-        let failing = |notation: &Notation| {
-            levels
-                .iter()
-                .enumerate()
-                .filter(|(_, level)| notation.parse(level).is_none())
-                .map(|(code, _)| code)
-                .take(2)
-                .collect::<Vec<usize>>()
-        };
-        let whole: Vec<Notation> = kinds.iter().filter(|notation| failing(notation).is_empty()).cloned().collect();
+            kinds.map(|(mark, percent)| Notation { mark, percent, ..Notation::default() }).collect();
+        let whole: Vec<Notation> =
+            kinds.iter().filter(|notation| notation.failing(levels).is_empty()).cloned().collect();
         if !whole.is_empty() {
             return Self(whole);
         }
         let with_word = |notation: Notation| {
-            let [code] = failing(&notation)[..] else { return None };
-            let word = &levels[code];
-            let present = codes.iter().filter(|&&cell| cell != MISSING).count();
-            let count = codes.iter().filter(|&&cell| cell as usize == code).count();
-            let rare = count * WORD_SHARE <= present && !word.bytes().any(|byte| byte.is_ascii_digit());
-            rare.then(|| Notation { missing_word: Some(word.clone()), ..notation })
+            let [code] = notation.failing(levels)[..] else { return None };
+            notation.with_word(code, codes, levels)
         };
         Self(kinds.into_iter().filter_map(with_word).collect())
     }

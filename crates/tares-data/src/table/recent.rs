@@ -1,8 +1,9 @@
 //! Text cells of a block of rows → codes. Cells that were seen a moment ago are recognised by their bytes alone, without a look
-//! at whether they are UTF-8, missing or known; what was forgotten gets another code, and
-//! [`Dictionary::append`](super::columns::Dictionary::append) brings the codes of all blocks together.
+//! at whether they are UTF-8 or known; what was forgotten gets another code, and
+//! [`Dictionary::append`](super::columns::Dictionary::append) brings the codes of all blocks together
+//! and says which words are missing values.
 
-use crate::table::columns::{MISSING, is_missing};
+use crate::table::columns::MISSING;
 use std::ops::Range;
 use std::str::Utf8Error;
 
@@ -78,7 +79,7 @@ impl RecentTexts {
     /// The code of a cell that is not remembered.
     fn code(&mut self, cell: &[u8]) -> Result<u32, Utf8Error> {
         let text = std::str::from_utf8(cell)?.trim();
-        if is_missing(text) {
+        if text.is_empty() {
             return Ok(MISSING);
         }
         self.text.push_str(text);
@@ -123,7 +124,7 @@ mod tests {
         // More texts than slots, short and long, with spaces around; 0 bytes and lengths tell cells apart.
         let cells: Vec<String> = (0..20_000usize)
             .map(|row| match row % 7 {
-                0 => "NA".to_owned(),
+                0 => [" ", ""][row % 2].to_owned(),
                 1 => " red ".to_owned(),
                 2 => "red".to_owned(),
                 3 => format!("a text of more than sixteen bytes, {}", row % 5),
@@ -136,7 +137,7 @@ mod tests {
         let levels: Vec<&str> = texts.levels().collect();
         assert!(levels.len() < cells.len() - 6000);
         for (cell, &code) in cells.iter().zip(&texts.codes) {
-            let got = if code == MISSING { "NA" } else { levels[code as usize] };
+            let got = if code == MISSING { "" } else { levels[code as usize] };
             assert_eq!(got, cell.trim());
         }
         assert!(texts.push(b"caf\xe9").is_err());

@@ -4,13 +4,15 @@ use crate::error::{DataError, Place, Result};
 use crate::format::csv::{self, CsvOptions};
 use crate::format::npz::Npz;
 use crate::format::parquet::{self, ParquetFile};
-use crate::format::{arrays, jsonl, npy};
+use crate::format::{arrays, npy};
 use crate::io::Input;
 use crate::load::{LoadOptions, Loaded, NewRows};
 use crate::reading::{Reading, RowShape};
 use crate::source::{Format, Found, Origin, recognise};
-use crate::table::columns::{ColumnKind, LeftOut, MISSING, RawTable, Values, difference, label_position};
+use crate::table::columns::{ColumnKind, RawTable, difference, is_missing, label_position};
+use crate::table::date_columns::read_dates;
 use crate::table::index;
+use crate::table::json_rows::from_jsonl;
 use crate::table::labels::LabelColumn;
 use crate::table::rules::TableRules;
 use std::collections::HashMap;
@@ -118,6 +120,10 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
     if !train.header && origin.format() == Format::Csv {
         notes.push(format!("no header: columns are numbered, the labels are {}", label.name));
     }
+    let guessed = train.header && options.label.is_none() && options.classes.is_none() && origin.has_named_columns();
+    if let Some(label) = rules.label.as_ref().filter(|_| guessed) {
+        notes.push(format!("the labels are column \"{label}\" (--label names another)"));
+    }
     let columns = rules.found(&train.table);
     if columns.iter().any(|column| column.missing > 0) {
         notes.push(
@@ -134,15 +140,17 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
         false => (0..all.len()).filter(|row| labelled.binary_search(row).is_err()).collect(),
     };
     let without = |count: usize, part: &str| {
-        (count > 0)
-            .then(|| format!("{count} {part}rows have no label: they take no part in training, testing or audit"))
+        let (rows, take) = if count == 1 { ("row has", "it takes") } else { ("rows have", "they take") };
+        (count > 0).then(|| format!("{count} {part}{rows} no label: {take} no part in training, testing or audit"))
     };
     let mut column_notes: Vec<String> = rules.notes(&train.table).into_iter().chain(label_notes).collect();
+    column_notes.extend(rules.other_labels());
     column_notes.extend(without(unlabelled.len(), ""));
     let test = match (test, held_out) {
         (Some(part), _) => {
             let (labels, labelled) = part.numbered(&names)?;
             column_notes.extend(without(labels.len() - labelled.len(), "test "));
+            column_notes.extend(rules.unseen(&part.table, "test "));
             Some(rows_of(part.dataset(&rules, labels, &names)?, &labelled).map_err(content)?)
         }
         (None, Some(held_out)) => Some(all.subset(&held_out).map_err(content)?),
@@ -197,7 +205,8 @@ pub(crate) fn load_with(
     };
     let numbered = labels.iter().map(|label| label.unwrap_or(0)).collect();
     let data = part.dataset(rules, numbered, names)?;
-    Ok(NewRows { data, labels, notes: unknown_columns(rules, &part.table), skipped: Vec::new() })
+    let notes = unknown_columns(rules, &part.table).into_iter().chain(rules.unseen(&part.table, "")).collect();
+    Ok(NewRows { data, labels, notes, skipped: Vec::new() })
 }
 
 /// Some rows of a data set; the data set itself if they are all.
@@ -229,25 +238,31 @@ impl TablePart {
         rules.dataset(&self.table, labels, names, self.ids.as_ref().map(|(_, ids)| ids.clone()))
     }
 
-    /// Takes label and id columns out of a table.
-    pub fn of(mut table: RawTable, label: Option<String>, id: Option<String>) -> Result<Self> {
+    /// Takes label and id columns out of a table, and reads dates.
+    pub fn of(
+        mut table: RawTable,
+        label: Option<String>,
+        id: Option<String>,
+        known: &HashMap<String, ColumnKind>,
+    ) -> Result<Self> {
         let ids = id.map(|id| take_ids(&mut table, id)).transpose()?;
         let label = match label {
             Some(name) => {
                 let (codes, levels) = table.take_text(&name)?;
-                Some(LabelColumn { name, codes, levels })
+                Some(LabelColumn::of(name, codes, levels))
             }
             None => None,
         };
+        read_dates(&mut table, known);
         Ok(Self { table, label, ids, header: true, delimiter: None })
     }
 }
 
 fn take_ids(table: &mut RawTable, id: String) -> Result<(String, Vec<String>)> {
     let (codes, levels) = table.take_text(&id)?;
-    let name = |(row, &code): (usize, &u32)| match code {
-        MISSING => row.to_string(),
-        code => levels[code as usize].clone(),
+    let name = |(row, &code): (usize, &u32)| match levels.get(code as usize) {
+        Some(name) if !is_missing(name) => name.clone(),
+        _ => row.to_string(),
     };
     Ok((id, codes.iter().enumerate().map(name).collect()))
 }
@@ -256,7 +271,9 @@ fn take_ids(table: &mut RawTable, id: String) -> Result<(String, Vec<String>)> {
 fn read(origin: &Origin, wanted: Wanted<'_>) -> Result<TableParts> {
     match origin {
         Origin::Csv { train, test } => both(train, test.as_ref(), wanted, &|path, wanted| read_csv(path, wanted)),
-        Origin::Jsonl { train, test } => both(train, test.as_ref(), wanted, &|path, wanted| read_jsonl(path, wanted)),
+        Origin::Jsonl { train, test } => both(train, test.as_ref(), wanted, &|path, wanted: Wanted<'_>| {
+            from_jsonl(&|| Input::open(path), wanted.label, wanted.id, wanted.label_needed, wanted.known)
+        }),
         Origin::Parquet { train, test, .. } => {
             let test = (!test.is_empty()).then_some(test);
             both(train, test, wanted, &|paths: &Vec<PathBuf>, wanted| read_parquet(paths, wanted))
@@ -317,50 +334,12 @@ fn read_csv(path: &Path, wanted: Wanted<'_>) -> Result<TablePart> {
         label_needed: wanted.label_needed,
         known: wanted.known.clone(),
     };
-    from_csv(csv::read(&|| Input::open(path), &options)?)
+    from_csv(csv::read(&|| Input::open(path), &options)?, wanted.known)
 }
 
-pub(crate) fn from_csv(csv: csv::Csv) -> Result<TablePart> {
+pub(crate) fn from_csv(csv: csv::Csv, known: &HashMap<String, ColumnKind>) -> Result<TablePart> {
     let csv::Csv { table, label, id, header, delimiter } = csv;
-    Ok(TablePart { header, delimiter: Some(delimiter), ..TablePart::of(table, label, id)? })
-}
-
-fn read_jsonl(path: &Path, wanted: Wanted<'_>) -> Result<TablePart> {
-    from_jsonl(&|| Input::open(path), wanted.label, wanted.id, wanted.label_needed)
-}
-
-pub(crate) fn from_jsonl(
-    open: &dyn Fn() -> Result<Input>,
-    label: Option<&str>,
-    id: Option<&str>,
-    label_needed: bool,
-) -> Result<TablePart> {
-    let mut table = jsonl::read(open()?, &label.into_iter().chain(id).collect::<Vec<_>>())?;
-    let unusable = |column: &LeftOut| {
-        let problem = format!("column \"{}\" {}, so it can be neither label nor id", column.name, column.why);
-        DataError::format(&table.path, Place::File, problem)
-    };
-    if let Some(nested) = table.left_out.iter().find(|column| [label, id].contains(&Some(column.name.as_str()))) {
-        return Err(unusable(nested));
-    }
-    let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
-    let label = match label_position(&names, label, true) {
-        Ok(position) => Some((names[position].to_owned(), position)),
-        Err(error) if label_needed => {
-            let called = |column: &&LeftOut| label_position(&[&column.name], None, true).is_ok();
-            let nested = table.left_out.iter().find(called);
-            return Err(nested.map_or_else(|| DataError::content(&table.path, error), unusable));
-        }
-        Err(_) => None,
-    };
-    let id = id.filter(|id| label_needed || names.contains(id)).map(str::to_owned);
-    // Which column is the label is only known when all keys are. Numbers are read again, with every digit.
-    if let Some((name, position)) = &label
-        && matches!(table.columns[*position].values, Values::Numbers(_))
-    {
-        table = jsonl::read(open()?, &[Some(name.as_str()), id.as_deref()].into_iter().flatten().collect::<Vec<_>>())?;
-    }
-    TablePart::of(table, label.map(|(name, _)| name), id)
+    Ok(TablePart { header, delimiter: Some(delimiter), ..TablePart::of(table, label, id, known)? })
 }
 
 /// Reads files of one table, one after the other.
@@ -392,6 +371,13 @@ fn read_parquet(paths: &[PathBuf], wanted: Wanted<'_>) -> Result<TablePart> {
             let problem = format!("must have the columns of {}: {difference}", paths[0].display());
             return Err(DataError::format(path, Place::File, problem));
         }
+        // A model from before moments were read as days knows the numbers that are stored.
+        let stored = |leaf: &parquet::Leaf| match wanted.known.get(&leaf.name) {
+            Some(ColumnKind::Number(notation)) => leaf.is_date() && !notation.dates,
+            _ => false,
+        };
+        let leaves: Vec<_> =
+            leaves.into_iter().map(|leaf| if stored(&leaf) { leaf.as_stored() } else { leaf }).collect();
         let special: Vec<&str> = label_name.as_deref().into_iter().chain(wanted.id).collect();
         let mut table = file.table_with(&leaves, &special)?;
         table.left_out = file.left_out();
@@ -406,7 +392,7 @@ fn read_parquet(paths: &[PathBuf], wanted: Wanted<'_>) -> Result<TablePart> {
     }
     let named = |id: &&str| wanted.label_needed || table.position(id).is_ok();
     let id = wanted.id.filter(named).map(str::to_owned);
-    let mut part = TablePart::of(table, label_name, id)?;
+    let mut part = TablePart::of(table, label_name, id, wanted.known)?;
     if let Some(label) = &mut part.label {
         parquet::name_levels(&mut label.levels, class_names.as_deref());
     }

@@ -84,6 +84,11 @@ fn is_plain(notation: &Notation) -> bool {
 }
 
 impl Rule {
+    /// Whether its numbers are days since 1970.
+    pub(crate) fn is_date(&self) -> bool {
+        matches!(self, Self::Number { notation, .. } if notation.dates)
+    }
+
     /// Features it makes.
     pub fn width(&self) -> usize {
         match self {
@@ -159,7 +164,7 @@ pub(in crate::table) mod tests {
             Values::Text { codes, .. } => codes.len(),
         };
         let columns = columns.into_iter().map(|(name, values)| Column::new(name, values)).collect();
-        let mut lines = crate::table::columns::Lines::default();
+        let mut lines = crate::table::lines::Lines::default();
         (0..rows as u64).for_each(|row| lines.push(row + 2));
         RawTable { path: "t.csv".into(), columns, rows, lines: Some(lines), ..RawTable::default() }
     }
@@ -235,7 +240,7 @@ pub(in crate::table) mod tests {
     fn survives_a_round_trip_through_json() {
         let mut table = table(vec![("a", Values::Numbers(vec![0.1, 2.7])), ("c", text(&["x", ""]))]);
         table.columns[0].notation =
-            Notation { mark: DecimalMark::Comma, percent: true, missing_word: Some("-".into()) };
+            Notation { mark: DecimalMark::Comma, percent: true, missing_word: Some("-".into()), dates: false };
         let rules = rules(&table, &[0, 1]);
         let json = serde_json::to_string(&rules).unwrap();
         assert_eq!(serde_json::from_str::<TableRules>(&json).unwrap(), rules);

@@ -9,5 +9,5 @@ mod relabel_parquet;
 pub mod suspects;
 mod table;
 
-pub use relabel::{write_labelled, write_relabelled};
+pub use relabel::{is_one_file, write_labelled, write_relabelled};
 pub use table::{Cells, OutTable, TableFormat};

@@ -14,6 +14,7 @@ use crate::io::atomic;
 use crate::load::Loaded;
 use crate::source::Origin;
 use crate::write::{relabel_csv, relabel_folder, relabel_jsonl, relabel_parquet};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
@@ -31,18 +32,35 @@ const MOST_TEXT: u64 = 1 << 36;
 /// A single picture; rows that are not of `loaded`; a `folder` that overlaps with class folders or holds files of others;
 /// what the operating system refuses.
 pub fn write_relabelled(loaded: &Loaded, data: &Dataset, folder: &Path) -> Result<Vec<PathBuf>> {
-    write_labelled(loaded, data, &[], folder)
+    write(loaded, data, &[], folder, false)
 }
 
-/// The same, and labels for some of the rows that had none: (row of [`Loaded::unlabelled`], label).
+/// The same, and labels for some of the rows that had none: (row of [`Loaded::unlabelled`], label). `out` may be the file itself
+/// where [`is_one_file`] says so.
 ///
 /// # Errors
 /// As [`write_relabelled`].
-pub fn write_labelled(
+pub fn write_labelled(loaded: &Loaded, data: &Dataset, added: &[(usize, Label)], out: &Path) -> Result<Vec<PathBuf>> {
+    write(loaded, data, added, out, is_one_file(loaded, out))
+}
+
+/// Whether `out` can only mean a file: it is no folder, and ends like the one file that the data came from.
+pub fn is_one_file(loaded: &Loaded, out: &Path) -> bool {
+    let [file] = &loaded.origin.files()[..] else { return false };
+    let same = |a: &OsStr, b: &OsStr| a.eq_ignore_ascii_case(b);
+    let alike = out.extension().zip(file.extension()).is_some_and(|(out, file)| same(out, file));
+    alike
+        && file.is_file()
+        && !out.is_dir()
+        && !matches!(loaded.origin, Origin::Folder { .. } | Origin::PictureList(_) | Origin::Picture(_))
+}
+
+fn write(
     loaded: &Loaded,
     data: &Dataset,
     added: &[(usize, Label)],
     folder: &Path,
+    one_file: bool,
 ) -> Result<Vec<PathBuf>> {
     let rows = (0..data.len()).map(|index| (data.stored(index), data.given()[index]));
     let new = loaded.unlabelled.iter().flat_map(|rest| added.iter().map(|&(row, label)| (rest.stored(row), label)));
@@ -54,7 +72,7 @@ pub fn write_labelled(
         }
         labels[row] = Some(label);
     }
-    let job = Job { loaded, data, folder, labels };
+    let job = Job { loaded, data, folder, one_file, labels };
     match &loaded.origin {
         Origin::Digits => job.digits(),
         Origin::Idx(files) => job.idx(files),
@@ -74,6 +92,8 @@ struct Job<'a> {
     loaded: &'a Loaded,
     data: &'a Dataset,
     folder: &'a Path,
+    /// Whether `folder` is the one file to write.
+    one_file: bool,
     /// The new label of every stored row that has one.
     labels: Vec<Option<Label>>,
 }
@@ -81,9 +101,12 @@ struct Job<'a> {
 impl Job<'_> {
     /// Where a file goes; never over the file it comes from.
     fn out(&self, from: &Path) -> Result<PathBuf> {
-        let to = self.folder.join(from.file_name().unwrap_or_default());
+        let to = match self.one_file {
+            true => self.folder.to_owned(),
+            false => self.folder.join(from.file_name().unwrap_or_default()),
+        };
         if fs::canonicalize(&to).is_ok_and(|to| fs::canonicalize(from).is_ok_and(|from| from == to)) {
-            return Err(DataError::format(to, Place::File, "is the file that is read: write into another folder"));
+            return Err(DataError::format(to, Place::File, "is the file that is read: write to another place"));
         }
         Ok(to)
     }

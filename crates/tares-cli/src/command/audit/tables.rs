@@ -110,6 +110,9 @@ impl Audit {
         say_columns(&tables.columns, tables.names.as_deref(), &tables.agreed.classes, screen);
         let Agreed { classes, given } = std::mem::take(&mut tables.agreed);
         let mut rows = AuditRows { classes, given, ..AuditRows::default() };
+        if let Some(ids) = tables.ids.as_ref().filter(|_| self.truth.is_some()) {
+            rows.named = Some(ids.of_rows(None)?);
+        }
         self.read_truth(&mut rows)?;
         let origin = named.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
         let ids = tables.ids.as_ref().map(|ids| ids as &dyn RowIds);

@@ -2,7 +2,7 @@
 
 use super::decimal::{self, Number, Short};
 use super::record;
-use crate::table::columns::Lines;
+use crate::table::lines::Lines;
 use crate::table::recent::RecentTexts;
 
 /// The columns of one block.

@@ -6,7 +6,8 @@ use super::blocks::Blocks;
 use super::{Csv, CsvOptions, delimiter, header, record};
 use crate::error::{DataError, Place, Result};
 use crate::io::Input;
-use crate::table::columns::{Column, ColumnKind, Dictionary, Lines, RawTable, Values, label_position, position};
+use crate::table::columns::{Column, ColumnKind, Dictionary, RawTable, Values, label_position, position};
+use crate::table::lines::Lines;
 use crate::table::number::{Comma, Notation, Notations, mostly_numbers};
 use rayon::prelude::*;
 use std::path::Path;
@@ -149,7 +150,11 @@ impl Pass {
                 None => false,
             };
             let as_text = special || known_text || text.get(place).is_some_and(|text| *text);
-            let cells = if as_text { Cells::Text(Dictionary::default()) } else { Cells::Numbers(Vec::new()) };
+            let cells = match as_text {
+                true if label == Some(place) => Cells::Text(Dictionary::of_every_word()),
+                true => Cells::Text(Dictionary::default()),
+                false => Cells::Numbers(Vec::new()),
+            };
             Growing { name, unnamed, special, cells, conflict: false, points: 0, groups: 0 }
         });
         let columns = columns.collect();

@@ -1,7 +1,8 @@
 //! [`Leaf`]: a column of a Parquet file that is not inside a list, and how its values are numbers or text.
 
 use crate::table::columns::LeftOut;
-use parquet::basic::{ConvertedType, LogicalType, Type};
+use crate::table::date::in_days;
+use parquet::basic::{ConvertedType, LogicalType, TimeUnit, Type};
 use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 /// A column that holds one value per row.
@@ -20,8 +21,10 @@ pub struct Leaf {
     /// Decimals are whole numbers divided by 10 to this power.
     scale: Option<i32>,
     half: bool,
-    /// What a number of days or seconds means, for dates and times.
-    unit: Option<&'static str>,
+    /// For dates and moments: how many of the stored parts make a day.
+    parts_per_day: Option<i64>,
+    /// Whether it holds times of the day.
+    clock: bool,
     /// The definition level of a value that is there.
     defined: i16,
     /// The definition level from which on a list has an entry.
@@ -64,15 +67,21 @@ impl Leaf {
             Some(LogicalType::Decimal(decimal)) => Some(decimal.scale),
             _ => (converted == ConvertedType::DECIMAL).then(|| column.type_scale()),
         };
-        let unit = match (logical, converted) {
-            (Some(LogicalType::Date), _) | (None, ConvertedType::DATE) => Some("days since 1970"),
-            (Some(LogicalType::Timestamp(_)), _)
-            | (None, ConvertedType::TIMESTAMP_MILLIS | ConvertedType::TIMESTAMP_MICROS) => Some("time since 1970"),
-            (Some(LogicalType::Time(_)), _) | (None, ConvertedType::TIME_MILLIS | ConvertedType::TIME_MICROS) => {
-                Some("time since midnight")
-            }
+        let parts_per_day = match (logical, converted) {
+            (Some(LogicalType::Date), _) | (None, ConvertedType::DATE) => Some(1),
+            (Some(LogicalType::Timestamp(moment)), _) => match moment.unit {
+                TimeUnit::MILLIS => Some(86_400_000),
+                TimeUnit::MICROS => Some(86_400_000_000),
+                TimeUnit::NANOS => Some(86_400_000_000_000),
+            },
+            (None, ConvertedType::TIMESTAMP_MILLIS) => Some(86_400_000),
+            (None, ConvertedType::TIMESTAMP_MICROS) => Some(86_400_000_000),
             _ => None,
         };
+        let clock = matches!(
+            (logical, converted),
+            (Some(LogicalType::Time(_)), _) | (None, ConvertedType::TIME_MILLIS | ConvertedType::TIME_MICROS)
+        );
         Self {
             index,
             name: column.path().string(),
@@ -82,7 +91,8 @@ impl Leaf {
             unsigned,
             scale: scale.map(|scale| scale.clamp(0, 300)),
             half: matches!(logical, Some(LogicalType::Float16)),
-            unit,
+            parts_per_day,
+            clock,
             defined: column.max_def_level(),
             listed: column.max_def_level() - i16::from(column.self_type().is_optional()),
             repeated: column.max_rep_level() > 0,
@@ -145,8 +155,21 @@ impl Leaf {
         self.is_number() || self.text
     }
 
+    /// Whether it holds dates or moments, which are read as days since 1970.
+    pub(crate) fn is_date(&self) -> bool {
+        self.parts_per_day.is_some()
+    }
+
+    /// The same column with the numbers that are stored in place of days, as models from before days read them.
+    pub(crate) fn as_stored(self) -> Self {
+        Self { parts_per_day: None, ..self }
+    }
+
     /// A stored integer as a number.
     pub(super) fn integer(&self, value: i64) -> f64 {
+        if let Some(per_day) = self.parts_per_day {
+            return in_days(0, value, per_day);
+        }
         let whole = self.whole(value);
         whole as f64 / 10f64.powi(self.scale.unwrap_or(0))
     }
@@ -183,7 +206,12 @@ impl Leaf {
 
     /// What is said about a column whose numbers are no plain numbers.
     pub(super) fn note(&self) -> Option<String> {
-        Some(format!("column \"{}\" is read as a number ({})", self.name, self.unit?))
+        let unit = match (self.is_date(), self.clock) {
+            (true, _) => "days since 1970",
+            (false, true) => "time since midnight",
+            (false, false) => return None,
+        };
+        Some(format!("column \"{}\" is read as a number ({unit})", self.name))
     }
 }
 

@@ -78,10 +78,11 @@ impl PictureSplit {
             return Err(DataError::format(&paths[0], Place::File, "has no rows"));
         }
         let labels = labels.map(|mut table| {
-            let (codes, mut levels) = table.columns.remove(0).values.into_text();
+            let (codes, levels) = table.columns.remove(0).values.into_text();
+            let mut labels = LabelColumn::of(label_name, codes, levels);
             // Numbers become names, so that files with and without metadata agree.
-            name_levels(&mut levels, names.as_deref());
-            LabelColumn { name: label_name, codes, levels }
+            name_levels(&mut labels.levels, names.as_deref());
+            labels
         });
         if let Some(column) = &labels
             && column.codes.len() != files.len()

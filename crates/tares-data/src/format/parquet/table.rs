@@ -3,6 +3,7 @@
 use super::leaf::Leaf;
 use super::{BATCH, GroupCursor, ParquetFile};
 use crate::error::{DataError, Place, Result};
+use crate::table::Notation;
 use crate::table::columns::{Column, Dictionary, RawTable, Values};
 use crate::table::recent::RecentTexts;
 use parquet::basic::Type;
@@ -22,7 +23,8 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
         self.table_with(leaves, &[])
     }
 
-    /// The same; the columns of numbers called one of `as_text` (labels, names of rows) are read as text, every digit kept.
+    /// The same; the columns of numbers called one of `as_text` (labels, names of rows) are read as text,
+    /// with every digit, and every word of their texts is one.
     ///
     /// # Errors
     /// As [`table`](Self::table).
@@ -33,7 +35,8 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
         let all = leaves.par_iter().map(|leaf| match leaf.kind {
             Type::INT32 | Type::INT64 if as_text.contains(&leaf.name.as_str()) => self.all_integers(leaf),
             _ if leaf.is_number() => self.all_numbers(leaf),
-            _ => self.all_text(leaf),
+            _ if as_text.contains(&leaf.name.as_str()) => self.all_text(leaf, Dictionary::of_every_word()),
+            _ => self.all_text(leaf, Dictionary::default()),
         });
         let all: Vec<Result<Values>> = all.collect();
         for (leaf, values) in leaves.iter().zip(all) {
@@ -46,7 +49,9 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
             if length != expected {
                 return Err(self.bad(leaf, format!("has {length} rows where another column has {expected}")));
             }
-            columns.push(Column::new(&leaf.name, values));
+            let dates = leaf.is_date() && matches!(values, Values::Numbers(_));
+            let notation = Notation { dates, ..Notation::default() };
+            columns.push(Column { notation, ..Column::new(&leaf.name, values) });
         }
         let said = leaves.iter().filter(|leaf| !as_text.contains(&leaf.name.as_str()));
         Ok(RawTable {
@@ -116,8 +121,8 @@ impl<R: ChunkReader + 'static> ParquetFile<R> {
         Ok(Values::Numbers(numbers))
     }
 
-    fn all_text(&self, leaf: &Leaf) -> Result<Values> {
-        let (mut dictionary, mut block) = (Dictionary::default(), RecentTexts::default());
+    fn all_text(&self, leaf: &Leaf, mut dictionary: Dictionary) -> Result<Values> {
+        let mut block = RecentTexts::default();
         self.for_each_bytes(leaf, &mut |row, cell| {
             match cell {
                 None => block.push_missing(),
