@@ -6,7 +6,7 @@
 use crate::error::{DataError, Result};
 use crate::reading::Reading;
 use crate::source::Format;
-use crate::table::date_columns::read_dates;
+use crate::table::date::columns::read_dates;
 use crate::table::index;
 use crate::table::rules::TableRules;
 use crate::table::{Column, RawTable, Values};

@@ -188,7 +188,7 @@ fn new_rows_are_read_like_the_training_rows() {
     );
     fs::write(&path, "colour,name,width\nred,n1,1\n").unwrap();
     let error = load_with(path.to_str().unwrap(), &reading, &LoadOptions::default(), &mut |_| {}).unwrap_err();
-    assert!(error.to_string().contains("unknown column 'height'"), "{error}");
+    assert!(error.to_string().contains("does not have column \"height\", which the model needs"), "{error}");
     let pictures = load_with(file("folder").to_str().unwrap(), &reading, &LoadOptions::default(), &mut |_| {});
     assert!(pictures.unwrap_err().to_string().contains("holds pictures, but the training data held columns"));
 }

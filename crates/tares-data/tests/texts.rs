@@ -91,7 +91,7 @@ fn new_rows_have_texts_even_if_they_look_like_numbers_or_are_missing() {
         new("new.jsonl", "{\"review\": 42, \"size\": 1, \"town\": \"Rome\"}\n{\"size\": 1, \"town\": \"Rome\"}\n");
     assert_eq!(rows.unwrap().data.texts(), [TextColumn::new("review", ["42", ""])]);
     let error = new("other.csv", "size,town\n1,Rome\n").unwrap_err().to_string();
-    assert!(error.contains("unknown column 'review'"), "{error}");
+    assert!(error.contains("does not have column \"review\", which the model needs"), "{error}");
 }
 
 #[test]

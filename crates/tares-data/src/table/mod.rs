@@ -2,7 +2,6 @@
 
 pub(crate) mod columns;
 pub(crate) mod date;
-pub(crate) mod date_columns;
 mod features;
 mod fit;
 pub(crate) mod index;

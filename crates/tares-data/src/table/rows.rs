@@ -10,7 +10,7 @@ use crate::load::{LoadOptions, Loaded, NewRows};
 use crate::reading::{Reading, RowShape};
 use crate::source::{Format, Found, Origin, recognise};
 use crate::table::columns::{ColumnKind, RawTable, difference, is_missing, label_position};
-use crate::table::date_columns::read_dates;
+use crate::table::date::columns::read_dates;
 use crate::table::index;
 use crate::table::json_rows::from_jsonl;
 use crate::table::labels::LabelColumn;

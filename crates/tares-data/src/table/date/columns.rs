@@ -1,8 +1,8 @@
 //! Columns of text that hold dates become columns of numbers, whatever the format of the file.
 
-use super::columns::{Column, ColumnKind, RawTable, Values};
-use super::date;
-use super::number::Notation;
+use super::{days, is_ambiguous};
+use crate::table::columns::{Column, ColumnKind, RawTable, Values};
+use crate::table::number::Notation;
 use std::collections::HashMap;
 
 /// Reads columns of dates as days since 1970. Columns that are `known` are read as they were in training.
@@ -16,11 +16,11 @@ pub(crate) fn read_dates(table: &mut RawTable, known: &HashMap<String, ColumnKin
             None => Notation::of_dates(codes, levels),
         };
         match notation.and_then(|notation| Some((notation.numbers(codes, levels).ok()?, notation))) {
-            Some((days, notation)) => {
+            Some((numbers, notation)) => {
                 if !known.contains_key(&column.name) {
                     notes.extend(notation.sentences(&column.name, codes, levels));
                 }
-                (column.values, column.notation) = (days, notation);
+                (column.values, column.notation) = (numbers, notation);
             }
             None if known.is_empty() => notes.extend(almost_dates(column, codes, levels)),
             None => {}
@@ -41,12 +41,12 @@ fn almost_dates(column: &Column, codes: &[u32], levels: &[String]) -> Option<Str
         let odd = fits.iter().position(|fit| !fit).map(|code| &levels[code]);
         (good > bad).then_some((bad, odd))
     };
-    if let Some((count, Some(odd))) = mostly(&|cell| date::days(cell).is_some()) {
+    if let Some((count, Some(odd))) = mostly(&|cell| days(cell).is_some()) {
         let cells = if count == 1 { "1 such cell".to_owned() } else { format!("{count} such cells") };
         return Some(format!("column \"{name}\" is read as text: \"{odd}\" is not a date ({cells})"));
     }
-    mostly(&date::is_ambiguous)?;
-    let example = levels.iter().find(|level| date::is_ambiguous(level))?;
+    mostly(&is_ambiguous)?;
+    let example = levels.iter().find(|level| is_ambiguous(level))?;
     Some(format!(
         "column \"{name}\" is read as text: \"{example}\" looks like a date, but day and month may be either way round; write \
          dates as 2024-05-17"

@@ -2,6 +2,8 @@
 //! days since 1970, so that noon of 2 January 1970 is 1.5. Where a cell names an offset, it is taken off; where it names none, the
 //! time is taken as it stands, as Parquet does.
 
+pub(crate) mod columns;
+
 /// Parts of a day: every time with nine digits of a second is a whole number of them.
 const NANOSECONDS_PER_DAY: i64 = 86_400_000_000_000;
 
