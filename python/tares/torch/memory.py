@@ -12,7 +12,7 @@ from .sample_loss import at_least_single
 #: Answers are kept this far from 0, so that no class becomes impossible.
 LEAST = 1e-4
 #: Labels are memorised when this part of what was learnt about the visible labels is not known about the hidden ones ...
-MEMORISED = 0.25
+MEMORISED = 0.4
 #: ... and the difference exceeds this many standard errors.
 ERRORS = 3.0
 #: Unless labels are memorised, none is corrected by a network that knows less than this (0: chance, 1: all) about its unsure rows.

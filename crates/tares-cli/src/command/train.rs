@@ -1,5 +1,7 @@
 //! `tares train`: from data to a model, a list of suspects and a report.
 
+mod shown;
+
 use super::Exit;
 use super::plan::{Training, say_unreached_steps};
 use crate::backbone::described::{load_described, say_backbone};
@@ -16,17 +18,15 @@ use crate::run::directory::same_run::hash;
 use crate::run::directory::{RunDirectory, first_missing, model_file};
 use crate::run::label_noise::LabelNoise;
 use crate::run::load::Load;
-use crate::run::noise_rate::{NoiseRate, sensitivity};
+use crate::run::noise_rate::NoiseRate;
 use crate::run::spec::Spec;
 use crate::run::spec_file::{self, VERSION};
-use crate::run::train::{Event, Start, run_in};
+use crate::run::train::{Start, run_in};
 use crate::ui::failure::{Failure, Outcome};
-use crate::ui::judges_bar::{judges_bar, show_judge};
-use crate::ui::terminal::{Screen, epoch_bar, json_path, plain};
+use crate::ui::terminal::{Screen, json_path, plain};
 use clap::Args;
-use indicatif::{MultiProgress, ProgressBar};
+use shown::Shown;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use tares::{Method, Normalise};
 use tares_core::Shape;
 use tares_core::metric::last_epochs;
@@ -256,90 +256,6 @@ impl Train {
         }
         self.training.apply(&mut spec.plan)?;
         Ok(spec)
-    }
-}
-
-/// A run's progress on the screen: one bar while the noise rate is estimated, then one that counts epochs.
-struct Shown<'a> {
-    spec: &'a Spec,
-    screen: &'a Screen,
-    bars: MultiProgress,
-    judges: ProgressBar,
-    epochs: OnceLock<ProgressBar>,
-}
-
-impl<'a> Shown<'a> {
-    fn new(spec: &'a Spec, screen: &'a Screen) -> Self {
-        let bars = screen.bars();
-        let judges = judges_bar(&bars);
-        Self { spec, screen, bars, judges, epochs: OnceLock::new() }
-    }
-
-    fn hear(&self, event: Event<'_>) {
-        let (spec, screen) = (self.spec, self.screen);
-        match event {
-            Event::MakingNoise(progress) => {
-                self.judges.set_prefix(progress.to_string());
-                self.judges.set_length(progress.epochs as u64);
-                self.judges.set_position(progress.done as u64);
-                if !screen.live && progress.is_worth_a_line() {
-                    screen.note(progress.to_string());
-                }
-            }
-            Event::Judging(what, progress) => {
-                show_judge(&self.judges, what, &progress, screen);
-            }
-            Event::Ready { network, parameters, rate, realised, done } => {
-                self.judges.finish_and_clear();
-                let size = if parameters == 0 { String::new() } else { format!(", {parameters} parameters") };
-                screen.note(format!("network {network}{size}; seed {}", spec.plan.seed));
-                if let Some(realised) = realised {
-                    screen.note(format!(
-                        "{:.2} % of the labels are wrong: they differ from the known truth",
-                        100.0 * realised
-                    ));
-                }
-                if let Some(rate) = rate {
-                    let interval =
-                        rate.interval.map_or(String::new(), |(low, high)| format!(", likely {low:.3} to {high:.3}"));
-                    screen.note(format!("noise rate {:.3} ({}{interval})", rate.value, rate.source));
-                    match &rate.warning {
-                        // `sensitivity` assumes that the rate is roughly right; here it may not be.
-                        Some(warning) => screen.warning(format!("{}; --noise-rate R sets the rate", plain(warning))),
-                        None if rate.interval.is_some() => screen.note(format!("  {}", sensitivity(rate.value))),
-                        None => {}
-                    }
-                }
-                if done > 0 {
-                    screen.note(format!("continuing after epoch {done}"));
-                }
-                self.bar().set_position(done as u64);
-            }
-            Event::Epoch(epoch) => {
-                let accuracy = epoch.test_accuracy.map_or("–".to_owned(), |value| format!("{:.2} %", 100.0 * value));
-                self.bar().set_position(epoch.epoch as u64);
-                self.bar().set_message(format!("test {accuracy}   kept {:.0} %", 100.0 * epoch.kept_fraction));
-                let epochs = spec.plan.epochs;
-                match &spec.network {
-                    Some(Learner::Columns(_)) => {}
-                    _ if screen.live => {}
-                    _ if epoch.epoch % 10 == 0 || epoch.epoch == epochs => {
-                        screen.note(format!("epoch {}/{epochs}: test {accuracy}", epoch.epoch));
-                    }
-                    _ => {}
-                }
-            }
-        }
-    }
-
-    fn bar(&self) -> &ProgressBar {
-        let name = self.spec.method.to_string();
-        self.epochs.get_or_init(|| epoch_bar(&self.bars, &name, name.len(), self.spec.plan.epochs as u64))
-    }
-
-    fn clear(&self) {
-        self.judges.finish_and_clear();
-        self.epochs.get().iter().for_each(|bar| bar.finish_and_clear());
     }
 }
 

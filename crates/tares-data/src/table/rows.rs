@@ -376,8 +376,7 @@ fn read_parquet(paths: &[PathBuf], wanted: Wanted<'_>) -> Result<TablePart> {
             Some(ColumnKind::Number(notation)) => leaf.is_date() && !notation.dates,
             _ => false,
         };
-        let leaves: Vec<_> =
-            leaves.into_iter().map(|leaf| if stored(&leaf) { leaf.as_stored() } else { leaf }).collect();
+        let leaves: Vec<_> = leaves.into_iter().map(|leaf| if stored(&leaf) { leaf.stored() } else { leaf }).collect();
         let special: Vec<&str> = label_name.as_deref().into_iter().chain(wanted.id).collect();
         let mut table = file.table_with(&leaves, &special)?;
         table.left_out = file.left_out();

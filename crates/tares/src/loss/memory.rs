@@ -14,7 +14,7 @@ use tares_core::memory::{Memory, Mistakes};
 use tares_core::{Error, Label, Result};
 
 /// Labels are memorised when this part of what was learnt about the visible labels is not known about the hidden ones ...
-const MEMORISED: f64 = 0.25;
+const MEMORISED: f64 = 0.4;
 /// ... and the difference exceeds this many standard errors.
 const ERRORS: f64 = 3.0;
 /// Unless labels are memorised, none is corrected by a network that knows less than this (0: chance, 1: all) about its unsure rows.

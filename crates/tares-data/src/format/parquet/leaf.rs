@@ -161,7 +161,7 @@ impl Leaf {
     }
 
     /// The same column with the numbers that are stored in place of days, as models from before days read them.
-    pub(crate) fn as_stored(self) -> Self {
+    pub(crate) fn stored(self) -> Self {
         Self { parts_per_day: None, ..self }
     }
 
