@@ -175,7 +175,8 @@ fn a_quantity_is_refused_with_the_way_out() {
 fn texts_of_the_test_part_that_training_does_not_have_are_said() {
     let folder = tempfile::tempdir().unwrap();
     let table = |city: &str| {
-        let line = |row: usize| format!("{},{}\n", if row.is_multiple_of(3) { city } else { "Oslo" }, ["a", "b"][row % 2]);
+        let line =
+            |row: usize| format!("{},{}\n", if row.is_multiple_of(3) { city } else { "Oslo" }, ["a", "b"][row % 2]);
         format!("city,label\n{}", (0..30).map(line).collect::<String>())
     };
     let train = written(folder.path(), "t.csv", &table("Rome"));
