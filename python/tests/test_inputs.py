@@ -177,7 +177,7 @@ def test_many_emptied_classes_share_a_note() -> None:
     probs[np.arange(600), (labels + 1) % 30] = 1 - 29 * 0.002
     notes = tares.audit(labels, probs, method="argmax").warnings
     about = [note for note in notes if "less than half of " in note]
-    assert len(about) == 1 and "30 classes" in about[0] and "'0' (20 of 20 rows are suspects)" in about[0] and "and 25 more" in about[0]
+    assert len(about) == 1 and "30 classes" in about[0] and "'0' (20 of 20)" in about[0]
 
 
 def test_no_copy_is_made_of_contiguous_floats() -> None:

@@ -350,7 +350,7 @@ def test_a_row_of_a_file_is_named_with_its_file(spark: SparkSession, tmp_path: P
         ([(40, 1, [0.3, 0.3, 0.4])], r"row with id '40': must have 2 probabilities, got 3"),
         ([(40, 1, [3.0, -2.0])], r"in \[0, 1\].* at the row with id '40'"),
         ([(40, 1, [0.3, 0.3])], r"sum of the probabilities.* at the row with id '40'"),
-        ([(40, 2, [0.3, 0.7])], r"3 different labels \(0, 1, 2\) do not fit 2 probabilities"),
+        ([(40, 2, [0.3, 0.7])], r"3 different labels \('0', '1', '2'\) do not fit 2 columns of probabilities"),
     ],
 )
 def test_rows_that_cannot_be_used_are_named_by_their_id(spark: SparkSession, rows: list[Any], message: str) -> None:

@@ -3,7 +3,6 @@
 //! A model is a text (JSON, as `model.json`) and bytes (its weights), so that Python can pickle and copy it as it is.
 
 use crate::call::{Told, failed, refused, run, run_watched};
-use crate::cautions::sentences;
 use crate::table::PyRows;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, ToPyArray};
 use pyo3::exceptions::PyValueError;
@@ -106,9 +105,9 @@ pub fn fit(
     })?;
     let names = data.train.class_names();
     let held_out = trained.learnt.held_out.as_ref().map(|said| said.audited.cautions()).unwrap_or_default();
-    let cautions = sentences(&held_out, |class| names[class].clone());
+    let cautions = held_out.iter().map(|caution| caution.sentence(|class| names[class].clone()));
     let told = trained.rate.as_ref().and_then(|rate| rate.warning.clone());
-    let cautions: Vec<String> = cautions.into_iter().filter(|caution| Some(caution) != told.as_ref()).collect();
+    let cautions: Vec<String> = cautions.filter(|caution| Some(caution) != told.as_ref()).collect();
     let texts = trained.learnt.held_out.as_ref().and_then(|_| text_note(&data.train));
     let notes = data.notes.into_iter().chain(texts).chain(cautions).collect();
     Ok(FittedModel { trained, notes })

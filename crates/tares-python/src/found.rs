@@ -2,7 +2,6 @@
 
 use crate::array::labels;
 use crate::call::{run, unwritten};
-use crate::cautions::sentences;
 use crate::columns::{ClassColumns, class_columns, probabilities};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
@@ -150,7 +149,7 @@ impl ArrayAudit {
     /// Reasons not to trust the rate and the suspects.
     fn cautions(&self, names: Vec<String>) -> Vec<String> {
         let name = |class: usize| names.get(class).cloned().unwrap_or_else(|| class.to_string());
-        let cautions = sentences(&self.audited.cautions(), name);
+        let cautions: Vec<String> = self.audited.cautions().iter().map(|caution| caution.sentence(name)).collect();
         let notes = self.judged.as_ref().map_or(&[][..], |judged| &judged.rows.notes);
         cautions.into_iter().chain(notes.iter().cloned()).collect()
     }

@@ -12,7 +12,6 @@
 mod array;
 mod audit;
 mod call;
-mod cautions;
 mod classifier;
 mod columns;
 mod consensus;

@@ -2,7 +2,6 @@
 
 use crate::array::{Probs, Rows, in_order, labels};
 use crate::call::{refused, run, run_here};
-use crate::cautions::sentences;
 use crate::columns::{ClassColumns, class_columns, probabilities};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
@@ -205,6 +204,6 @@ impl PartTotals {
     /// Reasons not to trust the rate and the suspects.
     fn cautions(&self, names: Vec<String>) -> Vec<String> {
         let name = |class: usize| names.get(class).cloned().unwrap_or_else(|| class.to_string());
-        sentences(&self.totals.cautions(), name)
+        self.totals.cautions().iter().map(|caution| caution.sentence(name)).collect()
     }
 }

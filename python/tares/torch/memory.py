@@ -11,8 +11,9 @@ from .sample_loss import at_least_single
 
 #: Answers are kept this far from 0, so that no class becomes impossible.
 LEAST = 1e-4
-#: Labels are memorised when this part of what was learnt about the visible labels is not known about the hidden ones ...
-MEMORISED = 0.4
+#: Labels are memorised when more than this part, times 1 - 1/K, of what was learnt about the visible labels is not known about the hidden
+#: ones (the more classes, the more wrong labels a poor network can see in its own mistakes) ...
+MEMORISED = 0.6
 #: ... and the difference exceeds this many standard errors.
 ERRORS = 3.0
 #: Unless labels are memorised, none is corrected by a network that knows less than this (0: chance, 1: all) about its unsure rows.
@@ -241,7 +242,8 @@ class MemoryLoss(nn.Module):
         gap = visible.mean() - hidden.mean()
         error = (visible.var(correction=0) / len(visible) + hidden.var(correction=0) / len(hidden)).sqrt()
         share = gap / (visible.mean() - self._chance()).clamp(min=1e-9)
-        return bool(share > MEMORISED) and bool(gap > ERRORS * error.clamp(min=1e-9))
+        enough = MEMORISED * (1 - 1 / self.memory.shape[1])
+        return bool(share > enough) and bool(gap > ERRORS * error.clamp(min=1e-9))
 
     def _chance(self) -> float:
         """How often a label drawn at random is the right guess of another."""

@@ -174,6 +174,10 @@ fn table_note(rows: &[Summary]) -> String {
 
 fn curve_sections(runs: &[RunRecord]) -> Outcome<Vec<Value>> {
     let mut sections = Vec::new();
+    // A model that is fitted once (a panel) would be a single dot.
+    if runs.iter().all(|run| run.epochs.len() < 2) {
+        return Ok(sections);
+    }
     for quantity in &QUANTITIES {
         let pictures = curves(runs, quantity);
         let several = pictures.len() > 1;

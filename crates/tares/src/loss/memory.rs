@@ -13,8 +13,10 @@ use burn::tensor::{Tensor, TensorData};
 use tares_core::memory::{Memory, Mistakes};
 use tares_core::{Error, Label, Result};
 
-/// Labels are memorised when this part of what was learnt about the visible labels is not known about the hidden ones ...
-const MEMORISED: f64 = 0.4;
+/// Labels are memorised when more than this part, times 1 − 1/K, of what was learnt about the visible labels is not known about the hidden
+/// ones: 0.3 with two classes, 0.54 with ten. The more classes there are, the more wrong labels a poor network can see in its own mistakes
+/// (with two, a label that says nothing is still right in half of the rows), so the more reason it needs to correct any ...
+const MEMORISED: f64 = 0.6;
 /// ... and the difference exceeds this many standard errors.
 const ERRORS: f64 = 3.0;
 /// Unless labels are memorised, none is corrected by a network that knows less than this (0: chance, 1: all) about its unsure rows.
@@ -164,7 +166,8 @@ impl MemoryLoss {
     /// Whether labels are memorised by now: plain training does harm.
     fn memorises(&self) -> Result<bool> {
         let memorised = self.memory.memorised(&self.given, &self.hidden)?;
-        Ok(memorised.share > MEMORISED && memorised.errors > ERRORS)
+        let enough = MEMORISED * (1.0 - 1.0 / self.memory.classes() as f64);
+        Ok(memorised.share > enough && memorised.errors > ERRORS)
     }
 
     /// Whether disagreement with labels means wrong labels, and not rows that are too hard for the network.
