@@ -97,13 +97,13 @@ fn what_an_epoch_did_is_recorded() {
 fn a_run_that_starved_says_so() {
     let place = tempfile::tempdir().unwrap();
     // C = 0 keeps only samples without loss, of which a new network has none.
-    let line = "train digits --method cl:c=0,burn-in=0,extra=false --epochs 1 --out run";
+    let line = "train digits --method cl:c=0,burn-in=0,extra=false --epochs 2 --out run";
     let (_, notes) = tares_in(place.path(), &words(line)).ends(0);
-    assert!(notes.contains("30 of 30 steps had no gradient"), "{notes}");
+    assert!(notes.contains("60 of 60 steps had no gradient"), "{notes}");
     let epoch = &epochs(&place.path().join("run"))[0];
     assert_eq!((epoch["starved_steps"].as_u64(), epoch["kept"].as_u64()), (Some(30), Some(0)));
     let page = std::fs::read_to_string(place.path().join("run/report.html")).unwrap();
-    assert!(page.contains("30 of 30 steps had no gradient") && page.contains("Steps without gradient"));
+    assert!(page.contains("60 of 60 steps had no gradient") && page.contains("Steps without gradient"));
 }
 
 #[test]

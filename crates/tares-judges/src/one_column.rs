@@ -183,7 +183,7 @@ mod tests {
         // Two bells 4.4 apart: 98.6 % of the rows lie on their own side.
         let strong = numbers(labels.iter().map(|&label| 4.4 * label as f32 + draw.normal() as f32));
         let odour = InputColumn::Categories {
-            codes: labels.iter().map(|&label| if draw.below(100) < 2 { 2 } else { label }).collect(),
+            codes: labels.iter().map(|&label| if draw.below(100) < 4 { 2 } else { label }).collect(),
             levels: 3,
         };
         assert_eq!(telling(&[strong, odour], &labels, 2), None);
