@@ -3,17 +3,19 @@
 //! ```text
 //! op/               one operation per file: ordinary tensors in and out, any device
 //!   host.rs         Burn's CPU tensors as slices
+//!   lent.rs         vectors of the pool as tensors; one of the three modules with `unsafe`
 //! cpu/              the algorithms behind them: slices in, vectors out
 //!   conv/           convolution: `lowered.rs` (any kernel, stride, padding: im2col and a matrix product), `pairs.rs` (1×1, many pixels),
 //!                   `winograd/` (3×3 with stride 1: a quarter of the multiplications)
 //!   dense.rs norm.rs norm_pointwise.rs max_pool.rs average_pool.rs append.rs adam.rs
-//!   fresh.rs        new vectors, written by all threads
-//!   gemm.rs         matrix products; one of the two modules with `unsafe`
-//!   simd.rs         vector instructions chosen at run time; the other one
+//!   pool.rs         vectors that are used again, so a step takes no new memory
+//!   gemm.rs         matrix products; another one
+//!   simd.rs         vector instructions chosen at run time; the third
 //!   lane.rs         sixteen floats on a cache line
 //!   threads.rs      tasks on all threads, with little waiting
 //!   scratch.rs      working memory that threads keep between steps
 //!   sum.rs          sums in a fixed order
+//! memory.rs         memory given back after a training
 //! workers.rs        the calling thread as one of the workers
 //! ```
 //!
@@ -23,9 +25,11 @@
 
 #[cfg(feature = "kernels")]
 mod cpu;
+mod memory;
 mod op;
 mod workers;
 
+pub use memory::free_memory;
 pub use op::adam::{AdamStep, adam};
 pub use op::append::append_channels;
 pub use op::average_pool::average_pool;

@@ -167,7 +167,9 @@ impl<'a> Fit<'a> {
             Identity::new(name, self.method, self.plan, self.train),
             init,
         )?;
-        let networks = self.method.train(&mut run)?;
+        let networks = self.method.train(&mut run);
+        tares_kernels::free_memory(); // or the next thing that a program does has it lying around
+        let networks = networks?;
         let mut fitted = Fitted {
             networks: networks.iter().map(Module::valid).collect(),
             epochs: run.epochs,

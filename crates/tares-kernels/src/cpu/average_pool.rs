@@ -1,6 +1,7 @@
 //! The mean over 2×2 windows with stride 2, on slices.
 
-use crate::cpu::fresh::zeros;
+use crate::cpu::max_pool::for_windows;
+use crate::cpu::pool::Floats;
 use crate::cpu::simd::{Kernel, Register, widest};
 use crate::cpu::threads::for_each;
 
@@ -8,9 +9,9 @@ use crate::cpu::threads::for_each;
 const WINDOWS: usize = 1 << 13;
 
 /// The mean of each 2×2 window of `x [n, c, h, w]`.
-pub(crate) fn forward([n, c, h, w]: [usize; 4], x: &[f32]) -> Vec<f32> {
+pub(crate) fn forward([n, c, h, w]: [usize; 4], x: &[f32]) -> Floats {
     let size = (h / 2) * (w / 2);
-    let mut y = zeros(n * c * size);
+    let mut y = Floats::unwritten(n * c * size);
     if size > 0 {
         let planes = WINDOWS.div_ceil(size);
         let tasks = y.chunks_mut(planes * size).zip(x.chunks(planes * h * w));
@@ -20,9 +21,9 @@ pub(crate) fn forward([n, c, h, w]: [usize; 4], x: &[f32]) -> Vec<f32> {
 }
 
 /// The gradient of [`forward`]: a quarter of each element of `dy` to each place of its window.
-pub(crate) fn backward([n, c, h, w]: [usize; 4], dy: &[f32]) -> Vec<f32> {
+pub(crate) fn backward([n, c, h, w]: [usize; 4], dy: &[f32]) -> Floats {
     let size = (h / 2) * (w / 2);
-    let mut dx = zeros(n * c * h * w);
+    let mut dx = for_windows([n, c, h, w]);
     if size > 0 {
         let planes = WINDOWS.div_ceil(size);
         let tasks = dx.chunks_mut(planes * h * w).zip(dy.chunks(planes * size));

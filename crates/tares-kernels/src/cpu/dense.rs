@@ -10,6 +10,7 @@
 //! while the block is still in the cache.
 
 use crate::cpu::gemm::{Matrix, multiply};
+use crate::cpu::pool::Floats;
 use crate::cpu::scratch;
 use crate::cpu::simd::{Kernel, Register, widest};
 use crate::cpu::threads::for_each;
@@ -30,15 +31,15 @@ pub(crate) struct Layer {
 
 /// Gradients of [`forward`], each where it was asked for.
 pub(crate) struct Gradient {
-    pub dx: Option<Vec<f32>>,
-    pub dw: Option<Vec<f32>>,
+    pub dx: Option<Floats>,
+    pub dw: Option<Floats>,
     pub db: Vec<f32>,
 }
 
 /// `y = leaky(x·W + b)`.
-pub(crate) fn forward(layer: Layer, x: &[f32], weight: &[f32], bias: &[f32]) -> Vec<f32> {
+pub(crate) fn forward(layer: Layer, x: &[f32], weight: &[f32], bias: &[f32]) -> Floats {
     let Layer { n, inputs, outputs, slope } = layer;
-    let mut y = vec![0.0; n * outputs];
+    let mut y = Floats::unwritten(n * outputs);
     for_each(y.chunks_mut((ROWS * outputs).max(1)).enumerate(), |(i, y)| {
         let left = Matrix { data: &x[i * ROWS * inputs..], row: inputs, column: 1 };
         let right = Matrix { data: weight, row: outputs, column: 1 };
@@ -58,12 +59,12 @@ pub(crate) fn backward(
     [of_x, of_weight]: [bool; 2],
 ) -> Gradient {
     let Layer { n, inputs, outputs, slope } = layer;
-    let mut dx = vec![0.0; if of_x { n * inputs } else { 0 }];
-    let mut dw = vec![0.0; if of_weight { inputs * outputs } else { 0 }];
     let mut db = vec![0.0; outputs];
     if outputs == 0 {
-        return Gradient { dx: of_x.then_some(dx), dw: of_weight.then_some(dw), db };
+        return Gradient { dx: of_x.then(|| Floats::zeros(n * inputs)), dw: of_weight.then(Floats::default), db };
     }
+    let mut dx = Floats::unwritten(if of_x { n * inputs } else { 0 });
+    let mut dw = Floats::unwritten(if of_weight { inputs * outputs } else { 0 });
     scratch::floats(if y.is_some() { dy.len() } else { 0 }, |masked| {
         let g = match y {
             Some(y) => {

@@ -1,4 +1,4 @@
-//! Matrix products by the `gemm` crate. One of the two modules with `unsafe`.
+//! Matrix products by the `gemm` crate. One of the three modules with `unsafe`.
 //!
 //! Why the call is sound: every element that `gemm` touches has the offset `i * row + j * column` with `i < rows` and
 //! `j < columns`. The largest offset is compared with the slice's length before the call, and strides are unsigned, so all

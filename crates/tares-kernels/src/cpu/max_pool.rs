@@ -1,6 +1,6 @@
 //! 2×2 max pooling with stride 2, and ReLU before it, on slices.
 
-use crate::cpu::fresh::zeros;
+use crate::cpu::pool::{Floats, Pooled};
 use crate::cpu::simd::{Kernel, Register, widest};
 use crate::cpu::threads::for_each;
 
@@ -11,9 +11,9 @@ const NOWHERE: u8 = 4;
 const WINDOWS: usize = 1 << 13;
 
 /// The maximum of each 2×2 window of `x [n, c, h, w]`, after ReLU if `relu`, and which of the four values it is, or [`NOWHERE`].
-pub(crate) fn forward([n, c, h, w]: [usize; 4], x: &[f32], relu: bool) -> (Vec<f32>, Vec<u8>) {
+pub(crate) fn forward([n, c, h, w]: [usize; 4], x: &[f32], relu: bool) -> (Floats, Pooled<u8>) {
     let size = (h / 2) * (w / 2);
-    let (mut y, mut which) = (zeros(n * c * size), vec![0; n * c * size]);
+    let (mut y, mut which) = (Floats::unwritten(n * c * size), Pooled::unwritten(n * c * size));
     if size > 0 {
         let planes = WINDOWS.div_ceil(size);
         let tasks = y.chunks_mut(planes * size).zip(which.chunks_mut(planes * size)).zip(x.chunks(planes * h * w));
@@ -22,10 +22,16 @@ pub(crate) fn forward([n, c, h, w]: [usize; 4], x: &[f32], relu: bool) -> (Vec<f
     (y, which)
 }
 
+/// Floats for planes whose whole windows will be written; a row or column beside them is 0.
+pub(crate) fn for_windows([n, c, h, w]: [usize; 4]) -> Floats {
+    let whole = h.is_multiple_of(2) && w.is_multiple_of(2);
+    if whole { Floats::unwritten(n * c * h * w) } else { Floats::zeros(n * c * h * w) }
+}
+
 /// The gradient of [`forward`]: each element of `dy` goes to the place its value came from.
-pub(crate) fn backward([n, c, h, w]: [usize; 4], which: &[u8], dy: &[f32]) -> Vec<f32> {
+pub(crate) fn backward([n, c, h, w]: [usize; 4], which: &[u8], dy: &[f32]) -> Floats {
     let size = (h / 2) * (w / 2);
-    let mut dx = zeros(n * c * h * w);
+    let mut dx = for_windows([n, c, h, w]);
     if size > 0 {
         let planes = WINDOWS.div_ceil(size);
         let tasks = dx.chunks_mut(planes * h * w).zip(which.chunks(planes * size)).zip(dy.chunks(planes * size));

@@ -18,7 +18,7 @@
 
 mod passes;
 
-use crate::cpu::fresh::zeros;
+use crate::cpu::pool::Floats;
 use crate::cpu::simd::widest;
 use crate::cpu::threads::for_each;
 use passes::{Apply, ApplyAndAdd, ApplyInPlace, InputGradient, Moments, Pass, Products};
@@ -37,17 +37,17 @@ pub(crate) struct Planes {
 
 /// What training batch norm returns: the output and the batch statistics (biased variance).
 pub(crate) struct Normalised {
-    pub y: Vec<f32>,
+    pub y: Floats,
     pub mean: Vec<f32>,
     pub var: Vec<f32>,
 }
 
 /// Gradients of [`forward`]; that of `kept` is empty without it.
 pub(crate) struct Gradient {
-    pub dx: Vec<f32>,
+    pub dx: Floats,
     pub dgamma: Vec<f32>,
     pub dbeta: Vec<f32>,
-    pub dkept: Vec<f32>,
+    pub dkept: Floats,
 }
 
 /// `y = leaky(batch_norm(x) + kept)` with the statistics of this batch; `kept` may be missing.
@@ -105,8 +105,8 @@ fn moments(p: Planes, planes: &[[f32; 2]]) -> (Vec<f32>, Vec<f32>) {
 }
 
 /// `y = leaky(scale·x + shift + kept)`.
-fn apply_and_add(p: Planes, x: &[f32], affine: &Affine, slope: f32, kept: &[f32]) -> Vec<f32> {
-    let mut y = zeros(x.len());
+fn apply_and_add(p: Planes, x: &[f32], affine: &Affine, slope: f32, kept: &[f32]) -> Floats {
+    let mut y = Floats::unwritten(x.len());
     let per_task = planes_per_task(p);
     let size = (per_task * p.pixels).max(1);
     let inputs = x.par_chunks(size).zip(kept.par_chunks(size));
@@ -117,8 +117,8 @@ fn apply_and_add(p: Planes, x: &[f32], affine: &Affine, slope: f32, kept: &[f32]
 }
 
 /// `y = leaky(gamma·(x − mean)/√(var + eps) + beta)` for statistics that are given.
-pub(crate) fn apply(p: Planes, x: &[f32], affine: &Affine, slope: f32) -> Vec<f32> {
-    let mut y = zeros(x.len());
+pub(crate) fn apply(p: Planes, x: &[f32], affine: &Affine, slope: f32) -> Floats {
+    let mut y = Floats::unwritten(x.len());
     let per_task = planes_per_task(p);
     if y.is_empty() {
         return y;
@@ -154,7 +154,7 @@ pub(crate) fn backward(
 ) -> Gradient {
     let Some(y) = y else { return through_norm(p, x, dy, [gamma, beta], mean, var, eps, slope) };
     // `y > 0` says the same as `z > 0`. What passed the activation is the gradient of both sides of the sum.
-    let mut passed = zeros(dy.len());
+    let mut passed = Floats::unwritten(dy.len());
     let tasks = y.par_chunks(TASK_FLOATS).zip(dy.par_chunks(TASK_FLOATS));
     passed.par_chunks_mut(TASK_FLOATS).zip(tasks).for_each(|(passed, (y, dy))| {
         widest(Pass { slope, y, dy, passed });
@@ -190,7 +190,7 @@ fn through_norm(
         });
     });
     let PerChannel { dgamma, dbeta, corrections } = per_channel(p, &planes, var, eps);
-    let mut dx = zeros(x.len());
+    let mut dx = Floats::unwritten(x.len());
     let per_task = planes_per_task(p);
     if !dx.is_empty() {
         let size = per_task * p.pixels;
@@ -211,7 +211,7 @@ fn through_norm(
             },
         );
     }
-    Gradient { dx, dgamma, dbeta, dkept: Vec::new() }
+    Gradient { dx, dgamma, dbeta, dkept: Floats::default() }
 }
 
 /// The gradients of gamma and beta, and what is taken off every gradient of the input, from `Σ g` and `Σ g·(x − mean)` of every plane.

@@ -9,10 +9,10 @@
 //! what a training step moves. So z is computed twice instead, group of images by group of images. Partial sums follow from the shapes alone.
 
 use crate::cpu::conv::pairs::{Products, totals};
-use crate::cpu::fresh::zeros;
 use crate::cpu::gemm::{Matrix, multiply};
 use crate::cpu::lane::{LANES, ZERO};
 use crate::cpu::norm::{Affine, PerChannel, Planes, per_channel, statistics_from};
+use crate::cpu::pool::Floats;
 use crate::cpu::scratch;
 use crate::cpu::simd::{Kernel, Register, mul_add, widest};
 use crate::cpu::threads::for_each;
@@ -46,10 +46,10 @@ pub(crate) struct Past<'a> {
 
 /// Gradients of [`forward`].
 pub(crate) struct Gradient {
-    pub dx: Vec<f32>,
+    pub dx: Floats,
     pub dgamma: Vec<f32>,
     pub dbeta: Vec<f32>,
-    pub dw: Vec<f32>,
+    pub dw: Floats,
 }
 
 /// Whether a plane fills whole registers.
@@ -58,7 +58,7 @@ pub(crate) fn suits(pixels: usize) -> bool {
 }
 
 /// `y`, and mean and variance of every channel. Those of the first channels may be `known`.
-pub(crate) fn forward(of: Operands, known: [&[f32]; 2]) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
+pub(crate) fn forward(of: Operands, known: [&[f32]; 2]) -> (Floats, Vec<f32>, Vec<f32>) {
     let Operands { p, x, weight, slope, .. } = of;
     let [mut mean, mut var] = known.map(<[f32]>::to_vec);
     let (new_mean, new_var) = statistics_from(mean.len(), p, x);
@@ -67,7 +67,7 @@ pub(crate) fn forward(of: Operands, known: [&[f32]; 2]) -> (Vec<f32>, Vec<f32>, 
     let affine = Affine::new(of.gamma, of.beta, &mean, &var, of.eps);
     let (s, inputs) = (p.pixels, p.channels);
     let outputs = weight.len() / inputs;
-    let mut y = zeros(p.n * outputs * s);
+    let mut y = Floats::unwritten(p.n * outputs * s);
     let side = side_by_side(p);
     for_each(y.chunks_mut(side * outputs * s).zip(x.chunks(side * inputs * s)), |(y, x)| {
         let columns = x.len() / inputs;
@@ -98,8 +98,8 @@ pub(crate) fn backward(of: Operands, mean: &[f32], var: &[f32], dy: &[f32], past
     let affine = Affine::new(of.gamma, of.beta, mean, var, of.eps);
     let (s, inputs) = (p.pixels, p.channels);
     let outputs = weight.len() / inputs;
-    let mut dx = zeros(x.len());
-    let mut dw = vec![0.0; weight.len()];
+    let mut dx = Floats::unwritten(x.len());
+    let mut dw = Floats::unwritten(weight.len());
     let mut planes = vec![[0.0; 2]; p.n * inputs];
     let side = side_by_side(p);
     let run = p.n.div_ceil(side).div_ceil(TASKS) * side;

@@ -1,4 +1,4 @@
-//! Vector instructions chosen at run time. One of the two modules with `unsafe`, which is needed for two things:
+//! Vector instructions chosen at run time. One of the three modules with `unsafe`, which is needed for two things:
 //!
 //! 1. [`widest`] calls a function compiled for vector instructions that not every processor has. Each call comes after the
 //!    run-time check for exactly the features that its function enables.

@@ -266,8 +266,8 @@ mod cpu {
             let channels = || burn::tensor::Shape::from([p.channels]);
             let gradients = [
                 (gradient.dx, x.shape()),
-                (gradient.dgamma, channels()),
-                (gradient.dbeta, channels()),
+                (gradient.dgamma.into(), channels()),
+                (gradient.dbeta.into(), channels()),
                 (gradient.dkept, x.shape()),
             ];
             for (parent, (gradient, shape)) in ops.parents.into_iter().zip(gradients) {

@@ -1,5 +1,7 @@
 //! Burn's CPU tensors as plain slices, and back.
 
+use crate::cpu::pool::{Floats, SHORTEST};
+use crate::op::lent::lent;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{DispatchDevice, Flex, TensorMetadata};
 use burn::tensor::{DType, Shape, Tensor, TensorData};
@@ -31,9 +33,12 @@ pub(crate) fn floats(tensor: &Host) -> &[f32] {
     tensor.as_slice::<f32>().expect("a contiguous tensor of f32 is one slice")
 }
 
-/// A tensor that owns `values`.
-pub(crate) fn host(values: Vec<f32>, shape: impl Into<Shape>) -> Host {
-    Host::from_data(TensorData::new(values, shape))
+/// A tensor that owns `values`. Those of the pool go back when the last tensor that holds them is dropped.
+pub(crate) fn host(values: impl Into<Floats>, shape: impl Into<Shape>) -> Host {
+    Host::from_data(match values.into() {
+        few if few.len() < SHORTEST => TensorData::new(few.into_vec(), shape),
+        many => TensorData::from_bytes(lent(many), shape, DType::F32),
+    })
 }
 
 /// The tensor's elements for writing, if nobody else holds them.
@@ -46,5 +51,5 @@ pub(crate) fn in_place(tensor: &mut Host) -> Option<&mut [f32]> {
 /// A tensor whose storage is its elements in order, and nothing else.
 pub(crate) fn owned(tensor: Host) -> Host {
     let whole = tensor.as_slice::<f32>().is_some_and(|values| values.len() == tensor.storage::<f32>().len());
-    if whole { tensor } else { host(floats(&contiguous(tensor.clone())).to_vec(), tensor.shape()) }
+    if whole { tensor } else { host(Floats::of(floats(&contiguous(tensor.clone()))), tensor.shape()) }
 }

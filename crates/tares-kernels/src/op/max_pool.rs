@@ -48,6 +48,7 @@ fn by_burn(x: Tensor<4>) -> Tensor<4> {
 #[cfg(feature = "kernels")]
 mod cpu {
     use crate::cpu::max_pool::{backward, forward};
+    use crate::cpu::pool::Pooled;
     use crate::op::host::{Host, contiguous, floats, host};
     use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
     use burn::backend::autodiff::grads::Gradients;
@@ -93,7 +94,7 @@ mod cpu {
 
     impl Backward<Flex, 1> for MaxPoolBackward {
         /// Shape of the input, and which of its four values each window kept.
-        type State = ([usize; 4], Arc<Vec<u8>>);
+        type State = ([usize; 4], Arc<Pooled<u8>>);
 
         fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
             let dy = contiguous(grads.consume::<Flex>(&ops.node));

@@ -10,6 +10,8 @@ pub(crate) mod dense;
 pub(crate) mod grow;
 #[cfg(feature = "kernels")]
 mod host;
+#[cfg(feature = "kernels")]
+mod lent;
 pub(crate) mod max_pool;
 pub(crate) mod norm_pointwise;
 #[cfg(feature = "kernels")]

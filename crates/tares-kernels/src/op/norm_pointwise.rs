@@ -195,8 +195,8 @@ pub(crate) mod cpu {
             let channels = || Shape::from([of.p.channels]);
             let gradients = [
                 (gradient.dx, x.shape()),
-                (gradient.dgamma, channels()),
-                (gradient.dbeta, channels()),
+                (gradient.dgamma.into(), channels()),
+                (gradient.dbeta.into(), channels()),
                 (gradient.dw, weight.shape()),
             ];
             for (parent, (gradient, shape)) in ops.parents.into_iter().zip(gradients) {

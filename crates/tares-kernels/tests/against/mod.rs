@@ -1,4 +1,5 @@
 //! What the tests compare with: random tensors from named streams, and the distance between two results.
+#![allow(dead_code)] // no test uses all of it
 
 use burn::tensor::{Device, Tensor, TensorData};
 use tares_core::{Stream, stream};

@@ -10,7 +10,8 @@ pub(super) fn lower(g: &Geometry, x: &[f32], channels: Range<usize>, lowered: &m
     scratch::floats(padded(g), |frame| widest(Lower { g, x, channels, frame, lowered }));
 }
 
-/// The transpose of [`lower`] for one image: every element of `lowered` is added to the pixel it was read from, on top of 0.
+/// The transpose of [`lower`] for one image: every element of `lowered` is added to the pixel it was read from; all
+/// others become 0.
 pub(super) fn raise(g: &Geometry, lowered: &[f32], columns: usize, dx: &mut [f32]) {
     scratch::floats(padded(g), |frame| widest(Raise { g, lowered, columns, frame, dx }));
 }
@@ -83,8 +84,8 @@ impl Kernel for Raise<'_> {
         let (s, ow, [sy, sx], [top, left]) = (g.out_plane(), g.ow(), g.stride, g.padding);
         let width = g.w + 2 * left;
         for (plane, into) in dx.chunks_exact_mut(g.plane()).enumerate() {
-            frame.fill(0.0);
             let sum = if frame.is_empty() { &mut *into } else { &mut *frame };
+            sum.fill(0.0);
             for tap in 0..g.taps() {
                 let (ky, kx) = (tap / g.kw, tap % g.kw);
                 let row = &lowered[(plane * g.taps() + tap) * columns..][..s];

@@ -6,9 +6,9 @@
 use crate::cpu::conv::Geometry;
 use crate::cpu::conv::im2col::{lower, raise};
 use crate::cpu::conv::pairs::{Products, totals};
-use crate::cpu::fresh::zeros;
 use crate::cpu::gemm::{Matrix, multiply};
 use crate::cpu::lane::{LANES, ZERO};
+use crate::cpu::pool::Floats;
 use crate::cpu::scratch;
 use crate::cpu::simd::{Kernel, Register, widest};
 use crate::cpu::sum::sum;
@@ -31,9 +31,9 @@ const SUM_FLOATS: usize = 1 << 15;
 const FEW_WEIGHTS: usize = 1 << 11;
 
 /// `y = conv2d(x, weight) + bias`.
-pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
+pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Floats {
     let (s, patch) = (g.out_plane(), g.ci * g.taps());
-    let mut y = zeros(g.n * g.co * s);
+    let mut y = Floats::unwritten(g.n * g.co * s);
     if y.is_empty() {
         return y;
     }
@@ -93,9 +93,9 @@ pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f3
 }
 
 /// `dx`: the gradient of the columns, folded back onto the pixels they came from.
-pub(crate) fn input_gradient(g: &Geometry, weight: &[f32], dy: &[f32]) -> Vec<f32> {
+pub(crate) fn input_gradient(g: &Geometry, weight: &[f32], dy: &[f32]) -> Floats {
     let (s, patch, plane) = (g.out_plane(), g.ci * g.taps(), g.plane());
-    let mut dx = zeros(g.n * g.ci * plane);
+    let mut dx = Floats::unwritten(g.n * g.ci * plane);
     if dx.is_empty() {
         return dx;
     }
@@ -137,10 +137,13 @@ pub(crate) fn input_gradient(g: &Geometry, weight: &[f32], dy: &[f32]) -> Vec<f3
 }
 
 /// `dW = Σ over images of dy · columnsᵀ`, cut into blocks of input channels and runs of images.
-pub(crate) fn weight_gradient(g: &Geometry, x: &[f32], dy: &[f32]) -> Vec<f32> {
+pub(crate) fn weight_gradient(g: &Geometry, x: &[f32], dy: &[f32]) -> Floats {
     let (s, patch, plane) = (g.out_plane(), g.ci * g.taps(), g.plane());
-    let mut dw = vec![0.0; g.co * patch];
-    if dw.is_empty() || g.n == 0 || s == 0 {
+    if g.n == 0 || s == 0 {
+        return Floats::zeros(g.co * patch);
+    }
+    let mut dw = Floats::unwritten(g.co * patch);
+    if dw.is_empty() {
         return dw;
     }
     let side = (WIDE / s).clamp(1, g.n);

@@ -8,19 +8,15 @@ mod winograd;
 
 pub(crate) use geometry::Geometry;
 
+use crate::cpu::pool::Floats;
+
 /// `y = conv2d(x, weight) + bias`.
-pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
+pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Floats {
     if winograd::suits(g) { winograd::forward(g, x, weight, bias) } else { lowered::forward(g, x, weight, bias) }
 }
 
 /// Gradients with respect to `x` and `weight`, each where it is asked for.
-pub(crate) fn gradients(
-    g: &Geometry,
-    x: &[f32],
-    weight: &[f32],
-    dy: &[f32],
-    wanted: [bool; 2],
-) -> [Option<Vec<f32>>; 2] {
+pub(crate) fn gradients(g: &Geometry, x: &[f32], weight: &[f32], dy: &[f32], wanted: [bool; 2]) -> [Option<Floats>; 2] {
     if winograd::suits(g) {
         return winograd::gradients(g, x, weight, dy, wanted);
     }

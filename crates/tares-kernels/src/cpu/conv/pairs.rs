@@ -5,6 +5,7 @@
 
 use crate::cpu::conv::Geometry;
 use crate::cpu::lane::{LANES, Lane, ZERO};
+use crate::cpu::pool::Floats;
 use crate::cpu::scratch;
 use crate::cpu::simd::{Kernel, Register, total, widest};
 use crate::cpu::threads::for_each;
@@ -21,9 +22,9 @@ pub(crate) fn suits(g: &Geometry) -> bool {
 }
 
 /// `dW`: the sums of runs of images, added in order.
-pub(crate) fn weight_gradient(g: &Geometry, x: &[f32], dy: &[f32]) -> Vec<f32> {
+pub(crate) fn weight_gradient(g: &Geometry, x: &[f32], dy: &[f32]) -> Floats {
     let (s, size) = (g.out_plane(), g.co * g.ci);
-    let mut dw = vec![0.0; size];
+    let mut dw = Floats::unwritten(size);
     let images = g.n.div_ceil(TASKS).max(1);
     let tasks = x.chunks(images * g.ci * s).zip(dy.chunks(images * g.co * s));
     scratch::lanes([g.n.div_ceil(images) * size], |[partial]| {

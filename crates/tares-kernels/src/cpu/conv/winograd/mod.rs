@@ -21,8 +21,8 @@ mod tiles;
 mod transform;
 
 use crate::cpu::conv::Geometry;
-use crate::cpu::fresh::zeros;
 use crate::cpu::lane::{LANES, Lane, ZERO};
+use crate::cpu::pool::Floats;
 use crate::cpu::scratch;
 use crate::cpu::simd::{Kernel, Register, widest};
 use filters::{WeightBack, with_transformed};
@@ -47,9 +47,9 @@ pub(crate) fn suits(g: &Geometry) -> bool {
 }
 
 /// `y = conv2d(x, weight) + bias`.
-pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Vec<f32> {
+pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f32]>) -> Floats {
     let plan = Plan::new(g);
-    let mut y = zeros(g.n * g.co * g.out_plane());
+    let mut y = Floats::unwritten(g.n * g.co * g.out_plane());
     if few_tiles::suits(&plan) {
         few_tiles::forward(&plan, x, weight, bias, &mut y);
         return y;
@@ -74,9 +74,9 @@ pub(crate) fn gradients(
     weight: &[f32],
     dy: &[f32],
     [of_x, of_weight]: [bool; 2],
-) -> [Option<Vec<f32>>; 2] {
-    let mut dx = zeros(if of_x { g.n * g.ci * g.plane() } else { 0 });
-    let mut dw = vec![0.0; if of_weight { g.co * g.ci * 9 } else { 0 }];
+) -> [Option<Floats>; 2] {
+    let mut dx = Floats::unwritten(if of_x { g.n * g.ci * g.plane() } else { 0 });
+    let mut dw = Floats::unwritten(if of_weight { g.co * g.ci * 9 } else { 0 });
     if few_tiles::suits(&Plan::new(g)) {
         few_tiles::gradients(&Plan::new(g), x, weight, dy, &mut dx, &mut dw);
     } else if of_x {
