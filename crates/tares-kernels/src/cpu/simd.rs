@@ -41,6 +41,10 @@ pub(crate) trait Register: Copy {
     fn store(self, lane: &mut Lane);
     /// Sixteen values from anywhere.
     fn read(values: &[f32; LANES]) -> Self;
+    /// Writes the values anywhere.
+    fn write(self, values: &mut [f32; LANES]);
+    /// Rows as columns: value `i` of register `j` becomes value `j` of register `i`.
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES];
 }
 
 /// The sum of the sixteen values, in pairs of pairs.
@@ -110,13 +114,29 @@ impl<const FMA: bool> Register for Portable<FMA> {
     fn read(values: &[f32; LANES]) -> Self {
         Self(*values)
     }
+    #[inline(always)]
+    fn write(self, values: &mut [f32; LANES]) {
+        *values = self.0;
+    }
+    #[inline(always)]
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+        let mut columns = rows;
+        for (j, row) in rows.iter().enumerate() {
+            for (column, value) in columns.iter_mut().zip(row.0) {
+                column.0[j] = value;
+            }
+        }
+        columns
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    __m256, __m512, _mm256_add_ps, _mm256_fmadd_ps, _mm256_load_ps, _mm256_loadu_ps, _mm256_mul_ps, _mm256_set1_ps,
-    _mm256_store_ps, _mm256_sub_ps, _mm512_add_ps, _mm512_fmadd_ps, _mm512_load_ps, _mm512_loadu_ps, _mm512_mul_ps,
-    _mm512_set1_ps, _mm512_store_ps, _mm512_sub_ps,
+    __m256, __m512, _mm256_add_ps, _mm256_fmadd_ps, _mm256_load_ps, _mm256_loadu_ps, _mm256_mul_ps,
+    _mm256_permute2f128_ps, _mm256_set1_ps, _mm256_shuffle_ps, _mm256_store_ps, _mm256_storeu_ps, _mm256_sub_ps,
+    _mm256_unpackhi_ps, _mm256_unpacklo_ps, _mm512_add_ps, _mm512_castpd_ps, _mm512_castps_pd, _mm512_fmadd_ps,
+    _mm512_load_ps, _mm512_loadu_ps, _mm512_mul_ps, _mm512_set1_ps, _mm512_shuffle_f32x4, _mm512_store_ps,
+    _mm512_storeu_ps, _mm512_sub_ps, _mm512_unpackhi_pd, _mm512_unpackhi_ps, _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
 #[cfg(target_arch = "x86_64")]
@@ -165,6 +185,39 @@ impl Register for Wide512 {
     fn read(values: &[f32; LANES]) -> Self {
         // SAFETY: sixteen floats, alignment not needed, on a processor with AVX-512: point 2 above.
         Self(unsafe { _mm512_loadu_ps(values.as_ptr()) })
+    }
+    #[inline(always)]
+    fn write(self, values: &mut [f32; LANES]) {
+        // SAFETY: sixteen floats, alignment not needed, on a processor with AVX-512: point 2 above.
+        unsafe { _mm512_storeu_ps(values.as_mut_ptr(), self.0) }
+    }
+    #[inline(always)]
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+        let mut out = rows;
+        // SAFETY: on a processor with AVX-512: point 2 above.
+        unsafe {
+            // Quarters of four rows, as 4×4 blocks turned in place: out[4i + j] holds column 4q + j of rows 4i.. in quarter q.
+            for i in [0, 4, 8, 12] {
+                let [a, b, c, d] = [rows[i].0, rows[i + 1].0, rows[i + 2].0, rows[i + 3].0];
+                let [low, high] = [_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b)].map(|v| _mm512_castps_pd(v));
+                let [low2, high2] = [_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d)].map(|v| _mm512_castps_pd(v));
+                out[i] = Self(_mm512_castpd_ps(_mm512_unpacklo_pd(low, low2)));
+                out[i + 1] = Self(_mm512_castpd_ps(_mm512_unpackhi_pd(low, low2)));
+                out[i + 2] = Self(_mm512_castpd_ps(_mm512_unpacklo_pd(high, high2)));
+                out[i + 3] = Self(_mm512_castpd_ps(_mm512_unpackhi_pd(high, high2)));
+            }
+            // Then the quarters change places.
+            for j in 0..4 {
+                let [a, b, c, d] = [out[j].0, out[j + 4].0, out[j + 8].0, out[j + 12].0];
+                let [even, odd] = [_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b)];
+                let [even2, odd2] = [_mm512_shuffle_f32x4::<0x88>(c, d), _mm512_shuffle_f32x4::<0xdd>(c, d)];
+                out[j] = Self(_mm512_shuffle_f32x4::<0x88>(even, even2));
+                out[j + 4] = Self(_mm512_shuffle_f32x4::<0x88>(odd, odd2));
+                out[j + 8] = Self(_mm512_shuffle_f32x4::<0xdd>(even, even2));
+                out[j + 12] = Self(_mm512_shuffle_f32x4::<0xdd>(odd, odd2));
+            }
+        }
+        out
     }
 }
 
@@ -227,6 +280,59 @@ impl Register for Wide256 {
         // SAFETY: two times eight of the sixteen floats, alignment not needed, on a processor with AVX2: point 2 above.
         Self(unsafe { [_mm256_loadu_ps(p), _mm256_loadu_ps(p.add(8))] })
     }
+    #[inline(always)]
+    fn write(self, values: &mut [f32; LANES]) {
+        let p = values.as_mut_ptr();
+        // SAFETY: two times eight of the sixteen floats, alignment not needed, on a processor with AVX2: point 2 above.
+        unsafe {
+            _mm256_storeu_ps(p, self.0[0]);
+            _mm256_storeu_ps(p.add(8), self.0[1]);
+        }
+    }
+    #[inline(always)]
+    fn transpose(rows: [Self; LANES]) -> [Self; LANES] {
+        let mut out = rows;
+        // Four blocks of 8×8, each turned and put where its mirror image was.
+        for (first, half) in [(0, 0), (0, 1), (8, 0), (8, 1)] {
+            let mut block = [rows[0].0[0]; 8];
+            for i in 0..8 {
+                block[i] = rows[first + i].0[half];
+            }
+            // SAFETY: on a processor with AVX2: point 2 above.
+            let turned = unsafe { turned(block) };
+            for i in 0..8 {
+                out[8 * half + i].0[first / 8] = turned[i];
+            }
+        }
+        out
+    }
+}
+
+/// Eight rows as columns.
+///
+/// # Safety
+/// The processor has AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn turned(r: [__m256; 8]) -> [__m256; 8] {
+    let mut out = r;
+    // SAFETY: by the caller.
+    unsafe {
+        for i in [0, 4] {
+            let [low, high] = [_mm256_unpacklo_ps(r[i], r[i + 1]), _mm256_unpackhi_ps(r[i], r[i + 1])];
+            let [low2, high2] = [_mm256_unpacklo_ps(r[i + 2], r[i + 3]), _mm256_unpackhi_ps(r[i + 2], r[i + 3])];
+            out[i] = _mm256_shuffle_ps::<0x44>(low, low2);
+            out[i + 1] = _mm256_shuffle_ps::<0xee>(low, low2);
+            out[i + 2] = _mm256_shuffle_ps::<0x44>(high, high2);
+            out[i + 3] = _mm256_shuffle_ps::<0xee>(high, high2);
+        }
+        for j in 0..4 {
+            let [a, b] = [out[j], out[j + 4]];
+            out[j] = _mm256_permute2f128_ps::<0x20>(a, b);
+            out[j + 4] = _mm256_permute2f128_ps::<0x31>(a, b);
+        }
+    }
+    out
 }
 
 /// Runs `kernel` with the widest vectors of this processor.
@@ -273,4 +379,48 @@ fn avx2<K: Kernel>(kernel: K) -> K::Output {
 #[inline(always)]
 pub(crate) fn mul_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::lane::ZERO;
+
+    struct Turn<'a>(&'a [[f32; LANES]; LANES], &'a mut [[f32; LANES]; LANES]);
+
+    impl Kernel for Turn<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<R: Register, const FMA: bool>(self) {
+            let mut rows = [R::load(&ZERO); LANES];
+            for (row, values) in rows.iter_mut().zip(self.0) {
+                *row = R::read(values);
+            }
+            R::transpose(rows).iter().zip(self.1).for_each(|(row, values)| row.write(values));
+        }
+    }
+
+    /// Each kind of register that this processor has.
+    #[test]
+    fn rows_become_columns() {
+        let rows: [[f32; LANES]; LANES] = std::array::from_fn(|i| std::array::from_fn(|j| (i * LANES + j) as f32));
+        let check = |turned: [[f32; LANES]; LANES]| {
+            for i in 0..LANES {
+                for j in 0..LANES {
+                    assert_eq!(turned[i][j], rows[j][i], "({i}, {j})");
+                }
+            }
+        };
+        let mut turned = [[0.0; LANES]; LANES];
+        widest(Turn(&rows, &mut turned));
+        check(turned);
+        Turn(&rows, &mut turned).run::<Portable<false>, false>();
+        check(turned);
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+            // SAFETY: both features were found on this processor.
+            unsafe { avx2(Turn(&rows, &mut turned)) };
+            check(turned);
+        }
+    }
 }

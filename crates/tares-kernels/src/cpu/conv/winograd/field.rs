@@ -1,6 +1,7 @@
 //! Planes of an image ↔ sixteen channels side by side.
 
 use crate::cpu::lane::{LANES, Lane, ZERO};
+use crate::cpu::simd::Register;
 
 /// A field of `rows × columns` pixels with sixteen channels each, of which a plane `h × w` lies at `(top, left)`.
 #[derive(Clone, Copy, Debug)]
@@ -16,49 +17,108 @@ pub(crate) struct Field {
 impl Field {
     /// Reads up to sixteen planes into `field`; what lies around them and missing channels become 0.
     #[inline(always)]
-    pub fn read(&self, planes: &[f32], field: &mut [Lane]) {
+    pub fn read<R: Register>(&self, planes: &[f32], field: &mut [Lane]) {
         let size = self.h * self.w;
         let channels = (planes.len() / size).min(LANES);
-        for (y, row) in field.chunks_exact_mut(self.columns).take(self.rows).enumerate() {
-            let from = y.wrapping_sub(self.top);
-            if from >= self.h {
-                row.fill(ZERO);
-                continue;
+        self.clear_around(field);
+        if size < LANES {
+            for pixel in 0..size {
+                let lane = &mut field[self.place(pixel)];
+                *lane = ZERO;
+                (0..channels).for_each(|c| lane[c] = planes[c * size + pixel]);
             }
-            let (before, rest) = row.split_at_mut(self.left);
-            let (inside, after) = rest.split_at_mut(self.w.min(rest.len()));
-            before.fill(ZERO);
-            after.fill(ZERO);
-            if channels == LANES {
-                let rows: [&[f32]; LANES] =
-                    std::array::from_fn(|c| &planes[c * size + from * self.w..][..inside.len()]);
-                for (x, pixel) in inside.iter_mut().enumerate() {
-                    for c in 0..LANES {
-                        pixel[c] = rows[c][x];
-                    }
+            return;
+        }
+        for first in groups(size) {
+            let mut rows = [R::load(&ZERO); LANES];
+            #[allow(clippy::needless_range_loop)] // a constant number of turns keeps the rows in registers
+            for c in 0..LANES {
+                if c < channels {
+                    rows[c] = R::read(planes[c * size + first..].first_chunk().expect("sixteen pixels"));
                 }
-            } else {
-                inside.fill(ZERO);
-                for c in 0..channels {
-                    for (pixel, v) in inside.iter_mut().zip(&planes[c * size + from * self.w..]) {
-                        pixel[c] = *v;
-                    }
-                }
+            }
+            let pixels = R::transpose(rows);
+            let mut walk = self.walk(first);
+            for pixel in pixels {
+                pixel.store(&mut field[walk.next(self)]);
             }
         }
     }
 
     /// Writes up to sixteen planes from `field`, adding `offset` to each channel.
     #[inline(always)]
-    pub fn write(&self, field: &[Lane], offset: &Lane, planes: &mut [f32]) {
+    pub fn write<R: Register>(&self, field: &[Lane], offset: &Lane, planes: &mut [f32]) {
         let size = self.h * self.w;
-        for (c, plane) in planes.chunks_exact_mut(size).take(LANES).enumerate() {
-            for (y, row) in plane.chunks_exact_mut(self.w).enumerate() {
-                let from = &field[(y + self.top) * self.columns + self.left..][..self.w];
-                for (v, pixel) in row.iter_mut().zip(from) {
-                    *v = pixel[c] + offset[c];
+        let channels = (planes.len() / size).min(LANES);
+        if size < LANES {
+            for pixel in 0..size {
+                let lane = &field[self.place(pixel)];
+                (0..channels).for_each(|c| planes[c * size + pixel] = lane[c] + offset[c]);
+            }
+            return;
+        }
+        let offset = R::load(offset);
+        for first in groups(size) {
+            let mut pixels = [offset; LANES];
+            let mut walk = self.walk(first);
+            for pixel in &mut pixels {
+                *pixel = R::load(&field[walk.next(self)]).add(offset);
+            }
+            let rows = R::transpose(pixels);
+            #[allow(clippy::needless_range_loop)] // a constant number of turns keeps the rows in registers
+            for c in 0..LANES {
+                if c < channels {
+                    rows[c].write(planes[c * size + first..].first_chunk_mut().expect("sixteen pixels"));
                 }
             }
         }
     }
+
+    /// Everything but the plane becomes 0.
+    #[inline(always)]
+    fn clear_around(&self, field: &mut [Lane]) {
+        for (y, row) in field.chunks_exact_mut(self.columns).take(self.rows).enumerate() {
+            if y < self.top || y >= self.top + self.h {
+                row.fill(ZERO);
+            } else {
+                row[..self.left].fill(ZERO);
+                row[self.left + self.w..].fill(ZERO);
+            }
+        }
+    }
+
+    /// Where a pixel of the plane lies.
+    #[inline(always)]
+    fn place(&self, pixel: usize) -> usize {
+        (pixel / self.w + self.top) * self.columns + pixel % self.w + self.left
+    }
+
+    #[inline(always)]
+    fn walk(&self, pixel: usize) -> Walk {
+        Walk { at: self.place(pixel), x: pixel % self.w }
+    }
+}
+
+/// The places of pixels one after the other.
+struct Walk {
+    at: usize,
+    x: usize,
+}
+
+impl Walk {
+    #[inline(always)]
+    fn next(&mut self, field: &Field) -> usize {
+        let here = self.at;
+        (self.at, self.x) = (self.at + 1, self.x + 1);
+        if self.x == field.w {
+            (self.at, self.x) = (self.at + field.columns - field.w, 0);
+        }
+        here
+    }
+}
+
+/// The first of each sixteen pixels; the last sixteen overlap those before.
+#[inline(always)]
+fn groups(size: usize) -> impl Iterator<Item = usize> {
+    (0..size.div_ceil(LANES)).map(move |group| (group * LANES).min(size - LANES))
 }

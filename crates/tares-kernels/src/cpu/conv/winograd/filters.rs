@@ -24,11 +24,10 @@ impl Kernel for WeightBack<'_> {
     fn run<R: Register, const FMA: bool>(self) {
         for (block, dw) in self.dw.chunks_mut(LANES * 9).enumerate() {
             let tile = load::<R>(&self.sum[block * self.outputs + self.o..], self.per_point, 0);
-            let taps = both_sides!(transform::weight_transposed::<R>, tile, 6 => 3).map(|row| row.map(lane));
-            for (l, dw) in dw.chunks_exact_mut(9).enumerate() {
-                for (dw, tap) in dw.iter_mut().zip(taps.as_flattened()) {
-                    *dw = tap[l];
-                }
+            let taps = both_sides!(transform::weight_transposed::<R>, tile, 6 => 3);
+            let filters = R::transpose(sixteen(taps));
+            for (dw, filter) in dw.chunks_exact_mut(9).zip(filters) {
+                dw.copy_from_slice(&lane(filter).0[..9]);
             }
         }
     }
@@ -50,15 +49,38 @@ impl Kernel for BlockBack<'_> {
         let per_point = sum.len() / POINTS;
         for k in 0..inputs {
             let tile = load::<R>(sum, per_point, k);
-            let taps = both_sides!(transform::weight_transposed::<R>, tile, 6 => 3).map(|row| row.map(lane));
-            for (l, dw) in dw.chunks_exact_mut(inputs * 9).enumerate() {
-                let dw: &mut [f32; 9] = dw[9 * k..].first_chunk_mut().expect("nine taps");
-                for (dw, tap) in dw.iter_mut().zip(taps.as_flattened()) {
-                    *dw = tap[l];
-                }
+            let taps = both_sides!(transform::weight_transposed::<R>, tile, 6 => 3);
+            let filters = R::transpose(sixteen(taps));
+            for (dw, filter) in dw.chunks_exact_mut(inputs * 9).zip(filters) {
+                dw[9 * k..][..9].copy_from_slice(&lane(filter).0[..9]);
             }
         }
     }
+}
+
+/// The nine taps of a filter, and seven values of no meaning.
+#[inline(always)]
+fn filter<R: Register>(weight: &[f32]) -> R {
+    match weight.first_chunk() {
+        Some(values) => R::read(values),
+        None => {
+            let mut last = ZERO;
+            last.0[..9].copy_from_slice(&weight[..9]);
+            R::load(&last)
+        }
+    }
+}
+
+/// The nine taps, and seven values of no meaning.
+#[inline(always)]
+fn sixteen<R: Register>(taps: [[R; 3]; 3]) -> [R; LANES] {
+    let mut all = [taps[0][0]; LANES];
+    for r in 0..3 {
+        for c in 0..3 {
+            all[3 * r + c] = taps[r][c];
+        }
+    }
+    all
 }
 
 #[inline(always)]
@@ -108,17 +130,15 @@ impl Kernel for WeightIn<'_> {
             point[self.sum[0]..].fill(ZERO); // what the last borrower left there
         }
         for k in 0..self.sum[0] {
-            let mut taps = [[ZERO; 3]; 3];
-            #[allow(clippy::needless_range_loop)] // a lane is an index into each tap
-            for l in 0..self.count {
-                let g: &[f32; 9] = self.weight[l * self.step + k * self.sum[1]..].first_chunk().expect("nine taps");
-                for r in 0..3 {
-                    for c in 0..3 {
-                        taps[r][c][l] = g[3 * r + c];
-                    }
+            let mut filters = [R::load(&ZERO); LANES];
+            #[allow(clippy::needless_range_loop)] // a constant number of turns keeps the filters in registers
+            for l in 0..LANES {
+                if l < self.count {
+                    filters[l] = filter(&self.weight[l * self.step + k * self.sum[1]..]);
                 }
             }
-            let taps: [[R; 3]; 3] = std::array::from_fn(|r| std::array::from_fn(|c| R::load(&taps[r][c])));
+            let taps = R::transpose(filters);
+            let taps = [[taps[0], taps[1], taps[2]], [taps[3], taps[4], taps[5]], [taps[6], taps[7], taps[8]]];
             store(both_sides!(transform::weight::<R>, taps, 3 => 6), padded, k, self.u);
         }
     }

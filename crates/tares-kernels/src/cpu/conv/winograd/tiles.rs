@@ -77,7 +77,7 @@ pub(super) fn transform_input_planes<R: Register>(
     v: &mut [Lane],
 ) {
     let f = plan.input();
-    f.read(planes, field);
+    f.read::<R>(planes, field);
     for (t, (y, x)) in plan.corners().enumerate() {
         let mut tile = [[R::load(&ZERO); 6]; 6];
         for r in 0..6 {
@@ -118,7 +118,7 @@ pub(super) fn transform_gradient_planes<R: Register>(
     d: &mut [Lane],
 ) {
     let f = plan.output();
-    f.read(planes, field);
+    f.read::<R>(planes, field);
     for (t, (y, x)) in plan.corners().enumerate() {
         let mut tile = [[R::load(&ZERO); 4]; 4];
         for r in 0..4 {
@@ -159,7 +159,7 @@ pub(super) fn write_output<R: Register>(
         if let Some(bias) = bias {
             offset.0.iter_mut().zip(&bias[block * LANES..]).for_each(|(o, b)| *o = *b);
         }
-        f.write(field, &offset, planes);
+        f.write::<R>(field, &offset, planes);
     }
 }
 
@@ -186,7 +186,7 @@ pub(super) fn write_input<R: Register>(
                 }
             }
         }
-        f.write(field, &ZERO, planes);
+        f.write::<R>(field, &ZERO, planes);
     }
 }
 
