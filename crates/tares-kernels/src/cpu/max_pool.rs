@@ -162,11 +162,23 @@ impl Kernel for Spread<'_> {
 fn spread<const N: usize, const M: usize>(dy: &[f32], which: &[u8], at: usize, upper: &mut [f32], lower: &mut [f32]) {
     let dy = dy[at..].first_chunk::<N>().expect("one value per window");
     let which = which[at..].first_chunk::<N>().expect("one place per window");
-    let twice: [(u32, f32); M] = std::array::from_fn(|j| (u32::from(which[j / 2]), dy[j / 2]));
+    // Masks instead of branches, so that vector instructions do it.
+    let mut windows = [[0u32; N]; 2];
+    for i in 0..N {
+        windows[0][i] = u32::from(which[i]);
+        windows[1][i] = dy[i].to_bits();
+    }
+    let [which, bits] = windows;
     for (row, first) in [(upper, 0), (lower, 2)] {
         let row = row[2 * at..].first_chunk_mut::<M>().expect("two values per window");
+        let mut pairs = [[0u32; 2]; N];
+        for i in 0..N {
+            pairs[i][0] = bits[i] & 0u32.wrapping_sub(u32::from(which[i] == first));
+            pairs[i][1] = bits[i] & 0u32.wrapping_sub(u32::from(which[i] == first + 1));
+        }
+        let pairs = pairs.as_flattened();
         for j in 0..M {
-            row[j] = if twice[j].0 == first + (j as u32 & 1) { twice[j].1 } else { 0.0 };
+            row[j] = f32::from_bits(pairs[j]);
         }
     }
 }

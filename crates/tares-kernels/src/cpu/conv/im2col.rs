@@ -57,7 +57,7 @@ impl Kernel for Lower<'_> {
                             if sx == 1 {
                                 copy(into, &from[..ow]);
                             } else {
-                                into.iter_mut().zip(from.iter().step_by(sx)).for_each(|(d, v)| *d = *v);
+                                copy_every(sx, into, from);
                             }
                         }
                     }
@@ -94,7 +94,7 @@ impl Kernel for Raise<'_> {
                     if sx == 1 {
                         add(&mut sum[..ow], from);
                     } else {
-                        sum.iter_mut().step_by(sx).zip(from).for_each(|(d, v)| *d += v);
+                        add_to_every(sx, sum, from);
                     }
                 }
             }
@@ -137,6 +137,48 @@ fn copy(into: &mut [f32], from: &[f32]) {
     }
 }
 
+/// `into[i] = from[step · i]`.
+#[inline(always)]
+fn copy_every(step: usize, into: &mut [f32], from: &[f32]) {
+    let n = into.len();
+    if step != 2 || n < 8 {
+        for i in 0..n {
+            into[i] = from[step * i];
+        }
+        return;
+    }
+    // The common step, eight values at a time; the last eight overlap those before.
+    let mut at = 0;
+    loop {
+        let from: &[f32; 15] = from[2 * at..].first_chunk().expect("eight and those between");
+        let into: &mut [f32; 8] = into[at..].first_chunk_mut().expect("eight");
+        for i in 0..8 {
+            into[i] = from[2 * i];
+        }
+        if at + 8 == n {
+            return;
+        }
+        at = (at + 8).min(n - 8);
+    }
+}
+
+/// `into[step · i] += from[i]`.
+#[inline(always)]
+fn add_to_every(step: usize, into: &mut [f32], from: &[f32]) {
+    let n = from.len();
+    let eights = if step == 2 { n / 8 } else { 0 };
+    for at in 0..eights {
+        let into: &mut [f32; 15] = into[16 * at..].first_chunk_mut().expect("eight and those between");
+        let from: &[f32; 8] = from[8 * at..].first_chunk().expect("eight");
+        for i in 0..8 {
+            into[2 * i] += from[i];
+        }
+    }
+    for i in 8 * eights..n {
+        into[step * i] += from[i];
+    }
+}
+
 /// `into += from`, both equally long.
 #[inline(always)]
 fn add(into: &mut [f32], from: &[f32]) {
@@ -169,6 +211,21 @@ mod tests {
             assert_eq!(into, from);
             super::add(&mut into, &from);
             assert!(into.iter().zip(&from).all(|(a, b)| *a == 2.0 * b), "{n}: {into:?}");
+        }
+    }
+
+    #[test]
+    fn every_second_or_third_value_is_copied_and_added() {
+        for (step, n) in [1, 2, 3].into_iter().flat_map(|step| (0..40).map(move |n| (step, n))) {
+            // As short as a row may be: nothing behind the last value.
+            let long: Vec<f32> = (0..(n * step).saturating_sub(step - 1)).map(|v| v as f32).collect();
+            let mut short = vec![-1.0; n];
+            super::copy_every(step, &mut short, &long);
+            assert!(short.iter().enumerate().all(|(i, v)| *v == (step * i) as f32), "{step} {n}: {short:?}");
+            let mut sum = vec![1.0; long.len()];
+            super::add_to_every(step, &mut sum, &short);
+            let want = |i: usize| if i.is_multiple_of(step) { 1.0 + i as f32 } else { 1.0 };
+            assert!(sum.iter().enumerate().all(|(i, v)| *v == want(i)), "{step} {n}: {sum:?}");
         }
     }
 }

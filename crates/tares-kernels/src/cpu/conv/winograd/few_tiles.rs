@@ -10,7 +10,7 @@
 
 use super::blocks;
 use super::filters::{BlockBack, transform_block};
-use super::product::{self, POINTS};
+use super::product::{self, POINTS, block_of};
 use super::tiles::{Plan, transform_gradient_planes, transform_input_planes, write_input, write_output};
 use crate::cpu::lane::{LANES, Lane, ZERO};
 use crate::cpu::scratch;
@@ -31,7 +31,7 @@ pub(super) fn suits(plan: &Plan) -> bool {
 /// `y = conv2d(x, weight) + bias`.
 pub(super) fn forward(plan: &Plan, x: &[f32], weight: &[f32], bias: Option<&[f32]>, y: &mut [f32]) {
     let (g, tiles) = (&plan.g, plan.g.n * plan.per_image);
-    let points = POINTS * tiles;
+    let points = block_of(tiles);
     scratch::lanes([blocks(g.ci) * points, blocks(g.co) * points], |[v, m]| {
         each_block(plan, v, |block, field, v| {
             widest(Planes { plan, tiles, block, source: Source::Input(x), field, v })
@@ -49,7 +49,7 @@ pub(super) fn forward(plan: &Plan, x: &[f32], weight: &[f32], bias: Option<&[f32
 /// Both gradients; an empty one is not asked for.
 pub(super) fn gradients(plan: &Plan, x: &[f32], weight: &[f32], dy: &[f32], dx: &mut [f32], dw: &mut [f32]) {
     let (g, tiles) = (&plan.g, plan.g.n * plan.per_image);
-    let points = POINTS * tiles;
+    let points = block_of(tiles);
     scratch::lanes([blocks(g.ci) * points, blocks(g.co) * points], |[v, d]| {
         each_block(plan, d, |block, field, v| {
             widest(Planes { plan, tiles, block, source: Source::Gradient(dy), field, v });
@@ -70,7 +70,7 @@ pub(super) fn gradients(plan: &Plan, x: &[f32], weight: &[f32], dy: &[f32], dx: 
             });
             let v = &*v;
             dw.par_chunks_mut(LANES * g.ci * 9).zip(d.par_chunks(points)).for_each(|(dw, d)| {
-                scratch::lanes([POINTS * blocks(g.ci) * LANES], |[sum]| {
+                scratch::lanes([block_of(blocks(g.ci) * LANES)], |[sum]| {
                     widest(Sums { tiles, v, d, sum });
                     widest(BlockBack { inputs: g.ci, sum, dw });
                 });
@@ -82,7 +82,7 @@ pub(super) fn gradients(plan: &Plan, x: &[f32], weight: &[f32], dy: &[f32], dx: 
 /// Runs `work(block, field, its points)` for every block of sixteen channels.
 fn each_block(plan: &Plan, points: &mut [Lane], work: impl Fn(usize, &mut [Lane], &mut [Lane]) + Sync) {
     let tiles = plan.g.n * plan.per_image;
-    points.par_chunks_mut(POINTS * tiles).enumerate().for_each(|(block, points)| {
+    points.par_chunks_mut(block_of(tiles)).enumerate().for_each(|(block, points)| {
         scratch::lanes([plan.field_size()], |[field]| work(block, field, points));
     });
 }
@@ -90,8 +90,8 @@ fn each_block(plan: &Plan, points: &mut [Lane], work: impl Fn(usize, &mut [Lane]
 /// `out[block] = from · u[block]`, transforming the weights of each block just before.
 fn products(tiles: usize, from: &[Lane], weight: &[f32], lane: [usize; 2], sum: [usize; 2], out: &mut [Lane]) {
     let k = sum[0].next_multiple_of(LANES);
-    out.par_chunks_mut(POINTS * tiles).enumerate().for_each(|(block, out)| {
-        scratch::lanes([POINTS * k], |[u]| {
+    out.par_chunks_mut(block_of(tiles)).enumerate().for_each(|(block, out)| {
+        scratch::lanes([block_of(k)], |[u]| {
             transform_block(weight, block, lane, sum, u);
             widest(Product { tiles, from, u, out });
         });

@@ -1,7 +1,7 @@
 //! Weights and their gradient ↔ the 36 points.
 
 use super::blocks;
-use super::product::POINTS;
+use super::product::{POINTS, block_of};
 use super::tiles::{load, store};
 use super::transform::{self, both_sides};
 use crate::cpu::lane::{LANES, Lane, ZERO};
@@ -98,8 +98,8 @@ pub(super) fn with_transformed<R>(
     work: impl FnOnce(&[Lane]) -> R,
 ) -> R {
     let k = sum[0].next_multiple_of(LANES);
-    scratch::lanes([blocks(lane[0]) * POINTS * k], |[u]| {
-        u.par_chunks_mut(POINTS * k).enumerate().for_each(|(block, u)| {
+    scratch::lanes([blocks(lane[0]) * block_of(k)], |[u]| {
+        u.par_chunks_mut(block_of(k)).enumerate().for_each(|(block, u)| {
             transform_block(weight, block, lane, sum, u);
         });
         work(u)

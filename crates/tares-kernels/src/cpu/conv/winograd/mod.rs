@@ -26,7 +26,7 @@ use crate::cpu::pool::Floats;
 use crate::cpu::scratch;
 use crate::cpu::simd::{Kernel, Register, widest};
 use filters::{WeightBack, with_transformed};
-use product::POINTS;
+use product::{POINTS, apart, block_of};
 use rayon::prelude::*;
 use tiles::{Plan, transform_gradient, transform_input, write_input, write_output};
 
@@ -58,7 +58,7 @@ pub(crate) fn forward(g: &Geometry, x: &[f32], weight: &[f32], bias: Option<&[f3
         let images = y.par_chunks_mut(plan.images * g.co * g.out_plane());
         images.zip(x.par_chunks(plan.images * g.ci * g.plane())).for_each(|(y, x)| {
             let tiles = x.len() / (g.ci * g.plane()) * plan.per_image;
-            let sizes = [plan.field_size(), blocks(g.ci) * POINTS * tiles, blocks(g.co) * POINTS * tiles];
+            let sizes = [plan.field_size(), blocks(g.ci) * block_of(tiles), blocks(g.co) * block_of(tiles)];
             scratch::lanes(sizes, |[field, v, m]| {
                 widest(Forward { plan: &plan, tiles, x, u, bias, field, v, m, y });
             });
@@ -92,9 +92,9 @@ fn chunk_by_chunk(g: &Geometry, x: &[f32], dy: &[f32], u: &[Lane], dx: &mut [f32
     let plan = Plan::new(g);
     let (of_x, of_weight) = (!dx.is_empty(), !dw.is_empty());
     let (ci, co) = (blocks(g.ci), blocks(g.co));
-    let per_point = ci * co * LANES;
+    let per_point = apart(ci * co * LANES);
     let (x_chunk, dy_chunk) = (plan.images * g.ci * g.plane(), plan.images * g.co * g.out_plane());
-    let chunk_points = POINTS * plan.images * plan.per_image;
+    let chunk_points = block_of(plan.images * plan.per_image);
     let v_chunk = if of_weight { ci * chunk_points } else { 0 };
     let sums = if of_weight { POINTS * per_point } else { 0 };
     scratch::lanes([CHUNKS_AT_ONCE * v_chunk, CHUNKS_AT_ONCE * co * chunk_points, sums], |[v, d, sum]| {
@@ -110,13 +110,13 @@ fn chunk_by_chunk(g: &Geometry, x: &[f32], dy: &[f32], u: &[Lane], dx: &mut [f32
                     let tiles = x.len() / (g.ci * g.plane()) * plan.per_image;
                     let (v, rest) = std::mem::take(&mut v_free).split_at_mut(v_chunk);
                     v_free = rest;
-                    let v = &mut v[..if of_weight { ci * POINTS * tiles } else { 0 }];
+                    let v = &mut v[..if of_weight { ci * block_of(tiles) } else { 0 }];
                     let dx = dx.next();
-                    Backward { plan: &plan, tiles, x, dy, u, v, d: &mut d[..co * POINTS * tiles], dx }
+                    Backward { plan: &plan, tiles, x, dy, u, v, d: &mut d[..co * block_of(tiles)], dx }
                 })
                 .collect();
             chunks.par_iter_mut().for_each(|chunk| {
-                let m = if of_x { ci * POINTS * chunk.tiles } else { 0 };
+                let m = if of_x { ci * block_of(chunk.tiles) } else { 0 };
                 scratch::lanes([plan.field_size(), m], |[field, m]| widest(BackwardIn { chunk, field, m }));
             });
             sum.par_chunks_mut(per_point.max(1)).enumerate().for_each(|(point, sum)| {

@@ -1,7 +1,7 @@
 //! Images ↔ overlapping tiles: 6×6 inputs for 4×4 outputs, and the transforms that read and write them.
 
 use super::field::Field;
-use super::product::POINTS;
+use super::product::{apart, block_of};
 use super::transform::{self, both_sides};
 use crate::cpu::conv::Geometry;
 use crate::cpu::lane::{LANES, Lane, ZERO};
@@ -60,7 +60,7 @@ impl Plan {
 pub(super) fn transform_input<R: Register>(plan: &Plan, tiles: usize, x: &[f32], field: &mut [Lane], v: &mut [Lane]) {
     let g = &plan.g;
     for (i, image) in x.chunks_exact(g.ci * g.plane()).enumerate() {
-        for (planes, v) in image.chunks(LANES * g.plane()).zip(v.chunks_exact_mut(POINTS * tiles)) {
+        for (planes, v) in image.chunks(LANES * g.plane()).zip(v.chunks_exact_mut(block_of(tiles))) {
             transform_input_planes::<R>(plan, tiles, i, planes, field, v);
         }
     }
@@ -86,7 +86,7 @@ pub(super) fn transform_input_planes<R: Register>(
                 tile[r][c] = R::load(&row[c]);
             }
         }
-        store(both_sides!(transform::input::<R>, tile, 6 => 6), tiles, i * plan.per_image + t, v);
+        store(both_sides!(transform::input::<R>, tile, 6 => 6), apart(tiles), i * plan.per_image + t, v);
     }
 }
 
@@ -101,7 +101,7 @@ pub(super) fn transform_gradient<R: Register>(
 ) {
     let g = &plan.g;
     for (i, image) in dy.chunks_exact(g.co * g.out_plane()).enumerate() {
-        for (planes, d) in image.chunks(LANES * g.out_plane()).zip(d.chunks_exact_mut(POINTS * tiles)) {
+        for (planes, d) in image.chunks(LANES * g.out_plane()).zip(d.chunks_exact_mut(block_of(tiles))) {
             transform_gradient_planes::<R>(plan, tiles, i, planes, field, d);
         }
     }
@@ -127,7 +127,7 @@ pub(super) fn transform_gradient_planes<R: Register>(
                 tile[r][c] = R::load(&row[c]);
             }
         }
-        store(both_sides!(transform::output_transposed::<R>, tile, 4 => 6), tiles, i * plan.per_image + t, d);
+        store(both_sides!(transform::output_transposed::<R>, tile, 4 => 6), apart(tiles), i * plan.per_image + t, d);
     }
 }
 
@@ -143,10 +143,10 @@ pub(super) fn write_output<R: Register>(
     image: &mut [f32],
 ) {
     let (g, f) = (&plan.g, plan.output());
-    for (block, (planes, m)) in image.chunks_mut(LANES * g.out_plane()).zip(m.chunks_exact(POINTS * tiles)).enumerate()
+    for (block, (planes, m)) in image.chunks_mut(LANES * g.out_plane()).zip(m.chunks_exact(block_of(tiles))).enumerate()
     {
         for (t, (y, x)) in plan.corners().enumerate() {
-            let tile = load::<R>(m, tiles, i * plan.per_image + t);
+            let tile = load::<R>(m, apart(tiles), i * plan.per_image + t);
             let tile = both_sides!(transform::output::<R>, tile, 6 => 4);
             for r in 0..4 {
                 let row: &mut [Lane; 4] = field[(y + r) * f.columns + x..].first_chunk_mut().expect("a row");
@@ -174,10 +174,10 @@ pub(super) fn write_input<R: Register>(
     image: &mut [f32],
 ) {
     let (g, f) = (&plan.g, plan.input());
-    for (planes, m) in image.chunks_mut(LANES * g.plane()).zip(m.chunks_exact(POINTS * tiles)) {
+    for (planes, m) in image.chunks_mut(LANES * g.plane()).zip(m.chunks_exact(block_of(tiles))) {
         field.fill(ZERO);
         for (t, (y, x)) in plan.corners().enumerate() {
-            let tile = load::<R>(m, tiles, i * plan.per_image + t);
+            let tile = load::<R>(m, apart(tiles), i * plan.per_image + t);
             let tile = both_sides!(transform::input_transposed::<R>, tile, 6 => 6);
             for r in 0..6 {
                 let row: &mut [Lane; 6] = field[(y + r) * f.columns + x..].first_chunk_mut().expect("a row");
@@ -190,25 +190,25 @@ pub(super) fn write_input<R: Register>(
     }
 }
 
-/// The 36 points of one tile to their places.
+/// The 36 points of one tile to their places, so far apart.
 #[inline(always)]
-pub(super) fn store<R: Register>(values: [[R; 6]; 6], tiles: usize, t: usize, into: &mut [Lane]) {
+pub(super) fn store<R: Register>(values: [[R; 6]; 6], apart: usize, t: usize, into: &mut [Lane]) {
     let into = &mut into[t..];
     for r in 0..6 {
         for c in 0..6 {
-            values[r][c].store(&mut into[(6 * r + c) * tiles]);
+            values[r][c].store(&mut into[(6 * r + c) * apart]);
         }
     }
 }
 
-/// The 36 points of one tile from their places.
+/// The 36 points of one tile from their places, so far apart.
 #[inline(always)]
-pub(super) fn load<R: Register>(from: &[Lane], tiles: usize, t: usize) -> [[R; 6]; 6] {
+pub(super) fn load<R: Register>(from: &[Lane], apart: usize, t: usize) -> [[R; 6]; 6] {
     let from = &from[t..];
     let mut values = [[R::load(&ZERO); 6]; 6];
     for r in 0..6 {
         for c in 0..6 {
-            values[r][c] = R::load(&from[(6 * r + c) * tiles]);
+            values[r][c] = R::load(&from[(6 * r + c) * apart]);
         }
     }
     values
