@@ -39,6 +39,7 @@ pub use op::dense::dense;
 pub use op::grow::grow;
 pub use op::max_pool::{max_pool, relu_max_pool};
 pub use op::norm_pointwise::batch_norm_act_pointwise;
+pub use op::reused::Reused;
 pub use op::scale_shift::scale_shift_act;
 pub use workers::join_workers;
 

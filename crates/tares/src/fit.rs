@@ -20,6 +20,7 @@ use crate::safetensors::to_safetensors;
 use burn::module::Module;
 use burn::tensor::Device;
 use tares_core::{Dataset, Label};
+use tares_kernels::free_memory;
 
 /// What the callback of an epoch decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +169,7 @@ impl<'a> Fit<'a> {
             init,
         )?;
         let networks = self.method.train(&mut run);
-        tares_kernels::free_memory(); // or the next thing that a program does has it lying around
+        free_memory(); // what the steps used is of no use to what comes after them
         let networks = networks?;
         let mut fitted = Fitted {
             networks: networks.iter().map(Module::valid).collect(),
@@ -213,10 +214,12 @@ impl<N: Classifier> Fitted<N> {
     /// # Errors
     /// Data of another shape than the training data.
     pub fn probabilities(&self, data: &Dataset) -> Result<Vec<f32>> {
-        match &self.head {
+        let probabilities = match &self.head {
             Some(head) => head.probabilities(&self.networks[0], &self.transform, data, &self.device),
             None => evaluate::probabilities(&self.networks[0], &self.transform, data, &self.device),
-        }
+        };
+        free_memory();
+        probabilities
     }
 
     /// The likeliest class of every row.

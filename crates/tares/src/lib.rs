@@ -83,7 +83,7 @@ pub use plan::Plan;
 pub use schedule::Schedule;
 pub use tares_core as core;
 pub use tares_core::{Dataset, Label, Noise, Shape, Surrogate, Threshold};
-pub use tares_kernels::join_workers;
+pub use tares_kernels::{free_memory, join_workers};
 
 /// The README's Rust examples, compiled and run with the doc tests.
 #[cfg(doctest)]

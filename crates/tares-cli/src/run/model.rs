@@ -153,9 +153,11 @@ impl Model {
         let Some(inputs) = &self.inputs else { return self.panel_probabilities(weights, data) };
         let network = self.network_of(weights, device)?;
         let device = tares::device::by_name(device)?;
-        Ok(match &self.head {
-            Some(head) => head.probabilities(&network, inputs, data, &device)?,
-            None => evaluate::probabilities(&network, inputs, data, &device)?,
-        })
+        let probabilities = match &self.head {
+            Some(head) => head.probabilities(&network, inputs, data, &device),
+            None => evaluate::probabilities(&network, inputs, data, &device),
+        };
+        tares::free_memory();
+        Ok(probabilities?)
     }
 }

@@ -35,10 +35,15 @@ pub(crate) fn floats(tensor: &Host) -> &[f32] {
 
 /// A tensor that owns `values`. Those of the pool go back when the last tensor that holds them is dropped.
 pub(crate) fn host(values: impl Into<Floats>, shape: impl Into<Shape>) -> Host {
-    Host::from_data(match values.into() {
-        few if few.len() < SHORTEST => TensorData::new(few.into_vec(), shape),
-        many => TensorData::from_bytes(lent(many), shape, DType::F32),
-    })
+    Host::from_data(data(values.into(), shape))
+}
+
+/// The same on its way to a tensor of any device.
+pub(crate) fn data(values: Floats, shape: impl Into<Shape>) -> TensorData {
+    match values.len() < SHORTEST {
+        true => TensorData::new(values.into_vec(), shape),
+        false => TensorData::from_bytes(lent(values), shape, DType::F32),
+    }
 }
 
 /// The tensor's elements for writing, if nobody else holds them.

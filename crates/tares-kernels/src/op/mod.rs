@@ -16,4 +16,5 @@ pub(crate) mod max_pool;
 pub(crate) mod norm_pointwise;
 #[cfg(feature = "kernels")]
 mod past;
+pub(crate) mod reused;
 pub(crate) mod scale_shift;

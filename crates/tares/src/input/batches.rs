@@ -10,6 +10,7 @@ use burn::tensor::{Device, Int, Tensor, TensorData};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::JoinHandle;
 use tares_core::{Dataset, Label, stream};
+use tares_kernels::Reused;
 
 /// How many finished batches may wait for the network.
 const AHEAD: usize = 3;
@@ -48,7 +49,7 @@ pub struct Batches {
 struct Prepared {
     indices: Vec<u32>,
     given: Vec<Label>,
-    inputs: Vec<f32>,
+    inputs: Reused,
 }
 
 impl Batches {
@@ -103,7 +104,7 @@ impl Batches {
         let thread = std::thread::spawn(move || {
             let size = dims.iter().product::<usize>();
             for rows in rows {
-                let mut inputs = vec![0.0; rows.len() * size];
+                let mut inputs = Reused::unwritten(rows.len() * size);
                 for (&index, out) in rows.iter().zip(inputs.chunks_mut(size)) {
                     match &mut variation {
                         Some((augment, stream)) => transform.varied(data.row(index), augment, stream, out),
@@ -144,7 +145,7 @@ impl Iterator for Batches {
         let shape = [indices.len(), channels, height, width];
         let targets: Vec<i32> = given.iter().map(|&label| label as i32).collect();
         Some(Batch {
-            inputs: Tensor::from_data(TensorData::new(inputs, shape), &self.device),
+            inputs: inputs.into_tensor(shape, &self.device),
             targets: Tensor::from_data(TensorData::new(targets, [given.len()]), &self.device),
             indices,
             given,

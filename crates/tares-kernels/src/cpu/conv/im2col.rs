@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn every_second_or_third_value_is_copied_and_added() {
-        for (step, n) in [1, 2, 3].into_iter().flat_map(|step| (0..40).map(move |n| (step, n))) {
+        for (step, n) in [1usize, 2, 3].into_iter().flat_map(|step| (0..40).map(move |n| (step, n))) {
             // As short as a row may be: nothing behind the last value.
             let long: Vec<f32> = (0..(n * step).saturating_sub(step - 1)).map(|v| v as f32).collect();
             let mut short = vec![-1.0; n];
