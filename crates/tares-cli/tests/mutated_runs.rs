@@ -11,7 +11,7 @@ use tares_cli::audit::run_history::RunHistory;
 use tares_cli::record::{RunRecord, in_order};
 use tares_cli::report;
 use tares_cli::run::directory::RunDirectory;
-use tares_cli::run::directory::same_run::hash;
+use tares_cli::run::directory::same_run::DataHash;
 use tares_cli::run::model::Model;
 use tares_cli::run::spec::Spec;
 use tares_cli::run::spec_file;
@@ -65,11 +65,6 @@ impl Tiny {
     }
 }
 
-/// The hash of the data, as a run records it.
-fn data(loaded: &Loaded) -> String {
-    hash(&loaded.train, loaded.test.as_ref())
-}
-
 /// Sixty rows of two numbers and a colour, in three classes.
 fn tiny(method: &str, noise: &str) -> Tiny {
     let folder = tempfile::tempdir().unwrap();
@@ -84,7 +79,7 @@ fn tiny(method: &str, noise: &str) -> Tiny {
     let spec: Spec = spec_file::parse(&text).unwrap();
     let loaded = tares_data::load(&spec.source(), &spec.options(), &mut |_| {}).unwrap();
     let directory = RunDirectory::lock(&folder.path().join("run")).unwrap();
-    run_in(&directory, &spec, &loaded, &data(&loaded), None, Start::New, &|_| {}).unwrap();
+    run_in(&directory, &spec, &loaded, &DataHash::of(&loaded), None, Start::New, &|_| {}).unwrap();
     drop(directory);
     let train = spec.noise.corrupt(&loaded.train, spec.plan.seed, &LoadOptions::default(), "cpu", &|_| {}).unwrap();
     let told = method.parse::<Method>().unwrap().with_rate(0.25);
@@ -129,7 +124,7 @@ fn go_on(tiny: &Tiny) {
     // A changed number of epochs is an honest wish, only too long for a test.
     if spec.check().is_ok() && spec.plan.epochs <= 4 {
         let directory = RunDirectory::lock(&tiny.run()).unwrap();
-        let _ = run_in(&directory, &spec, &tiny.loaded, &data(&tiny.loaded), None, Start::Resume, &|_| {});
+        let _ = run_in(&directory, &spec, &tiny.loaded, &DataHash::of(&tiny.loaded), None, Start::Resume, &|_| {});
     }
 }
 

@@ -2,14 +2,18 @@
 //!
 //! N rows, K classes. A row has features (bytes for pictures, floats for everything else), a `given` label that may be
 //! wrong and, in experiments, the `truth`. Texts are stored beside the features or instead of them. Pictures are stored channel first: `[channels][height][width]`.
-//! A [`subset`](Dataset::subset) shares the features of its parent; only the list of rows is new.
+//! A [`subset`](Dataset::subset) shares the features of its parent; only the list of rows is new. Pictures may still be on their way
+//! ([`Arrivals`]): their rows are made when they are read, if they are not there yet.
 
+mod arriving;
 mod beliefs;
 mod copies;
 mod features;
 mod texts;
 
+pub use arriving::{Arrivals, RowSource};
 pub use copies::{Copies, deal_groups};
+pub use features::Features;
 pub use texts::TextColumn;
 
 use crate::error::{Error, Result, same_length};
@@ -42,36 +46,6 @@ impl Shape {
             Self::Image { channels, height, width } => channels * height * width,
             Self::Flat(size) => size,
         }
-    }
-}
-
-/// The numbers of all rows, one row after the other.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Features {
-    /// 0..=255, as pictures come; a network sees them divided by 255.
-    Bytes(Arc<Vec<u8>>),
-    /// Any finite numbers.
-    Floats(Arc<Vec<f32>>),
-}
-
-impl Features {
-    fn len(&self) -> usize {
-        match self {
-            Self::Bytes(values) => values.len(),
-            Self::Floats(values) => values.len(),
-        }
-    }
-}
-
-impl From<Vec<u8>> for Features {
-    fn from(values: Vec<u8>) -> Self {
-        Self::Bytes(Arc::new(values))
-    }
-}
-
-impl From<Vec<f32>> for Features {
-    fn from(values: Vec<f32>) -> Self {
-        Self::Floats(Arc::new(values))
     }
 }
 
@@ -279,10 +253,10 @@ impl Dataset {
 
     /// True if the rows are bytes.
     pub fn is_bytes(&self) -> bool {
-        matches!(self.features, Features::Bytes(_))
+        !matches!(self.features, Features::Floats(_))
     }
 
-    /// The numbers of row `index`.
+    /// The numbers of row `index`. A row that has not arrived yet is fetched now.
     ///
     /// # Panics
     /// If `index` is not below N.
@@ -292,6 +266,7 @@ impl Dataset {
         match &self.features {
             Features::Bytes(values) => Row::Bytes(&values[start..start + size]),
             Features::Floats(values) => Row::Floats(&values[start..start + size]),
+            Features::Arriving(rows) => Row::Bytes(rows.row(self.stored(index))),
         }
     }
 

@@ -54,6 +54,9 @@ pub enum Error {
         /// The known name that is nearest to what came, if one is near.
         suggestion: Option<String>,
     },
+    /// Rows that should have arrived and cannot be read, in the words of whoever read them.
+    #[error("{0}")]
+    Unreadable(String),
 }
 
 /// The result of everything in this crate that takes values from people.

@@ -25,7 +25,9 @@ pub mod surrogate;
 pub mod widest;
 
 pub use curriculum::{Curriculum, Threshold};
-pub use dataset::{Copies, Dataset, Features, Label, Row, Shape, TextColumn, deal_groups, stratified_split};
+pub use dataset::{
+    Arrivals, Copies, Dataset, Features, Label, Row, RowSource, Shape, TextColumn, deal_groups, stratified_split,
+};
 pub use error::{Error, Result};
 pub use fingerprint::Fingerprint;
 pub use logit_rows::LogitRows;

@@ -45,6 +45,10 @@ pub struct LoadOptions {
     pub seed: u64,
     /// Height and width that pictures of a folder are resized to; the size of the first one if `None`.
     pub image_size: Option<(usize, usize)>,
+    /// Picture files: return when every file was looked at, and decode while training goes on. A picture may then turn out damaged
+    /// later, so ask [`Dataset::arrived`] before anything that was learnt from the rows is used; training with `tares` does. Without
+    /// effect with `skip_unreadable` or a describer, which need every picture first.
+    pub arriving: bool,
     /// Leave out files that cannot be read instead of failing; they are listed in [`Found::skipped`].
     pub skip_unreadable: bool,
     /// CIFAR-100: the 20 groups instead of the 100 classes.
@@ -77,6 +81,7 @@ impl Default for LoadOptions {
             test_fraction: 0.2,
             seed: 0,
             image_size: None,
+            arriving: false,
             skip_unreadable: false,
             coarse: false,
             human_labels: None,
@@ -118,6 +123,8 @@ pub enum Stage {
     Download,
     /// A download is checked and unpacked; counts bytes.
     Unpack,
+    /// The headers of pictures are read; counts files.
+    Look,
     /// Pictures are decoded; counts files.
     Decode,
     /// A network turns pictures into features; counts pictures.

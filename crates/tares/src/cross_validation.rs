@@ -101,7 +101,7 @@ impl<'a> CrossValidation<'a> {
             return Ok(None);
         }
         let mut finished = Checkpoint::default();
-        self.identity(fold).save(&mut finished);
+        self.identity(fold).save(&mut finished)?;
         match self.watches() {
             true => finished.put_f32s(HELD_OUT, &fitted.watched),
             false => finished.put_f32s(HELD_OUT, &fitted.probabilities(&held)?),
@@ -283,7 +283,7 @@ mod tests {
             };
             let values: Vec<f32> = sure.iter().flat_map(|&p| rows.iter().flat_map(move |at| row(p, at))).collect();
             let mut finished = Checkpoint::default();
-            judges.identity(fold).save(&mut finished);
+            judges.identity(fold).save(&mut finished).unwrap();
             finished.put_f32s(HELD_OUT, &values);
             finished
         };

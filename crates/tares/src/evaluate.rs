@@ -35,6 +35,7 @@ pub fn logits<N: Classifier>(
     for batch in Batches::in_order(data, transform, batch_size(transform), device) {
         all.extend(to_host(network.logits(batch.inputs)));
     }
+    data.sound()?;
     Ok(all)
 }
 
@@ -71,6 +72,7 @@ pub fn features<N: Classifier>(
             all.extend(to_host(last));
         }
     }
+    data.sound()?;
     Ok(all)
 }
 

@@ -177,6 +177,7 @@ impl<'a, N: Classifier> Run<'a, N> {
             return Err(tares_core::Error::value("logits of the network", allowed, format!("{dims:?}")).into());
         }
         let seen = Seen::new(to_host(logits.clone()), &batch.given);
+        self.train.sound()?;
         if let Some(&loss) = seen.losses.iter().find(|loss| !loss.is_finite()) {
             return Err(self.diverged("cross-entropy of a row", f64::from(loss)));
         }
@@ -262,11 +263,13 @@ impl<'a, N: Classifier> Run<'a, N> {
             let device = self.device.clone().inner();
             self.watched.extend(evaluate::probabilities(&network, &self.transform, watch.rows, &device)?);
         }
+        // What was learnt from rows that could not be read must not look like a result.
+        [Some(self.train), self.test].into_iter().flatten().try_for_each(Dataset::arrived)?;
         line.seconds = self.started.elapsed().as_secs_f64();
         self.epochs.push(line);
         let checkpoint = || {
             let mut checkpoint = Checkpoint::default();
-            self.identity.save(&mut checkpoint);
+            self.identity.save(&mut checkpoint)?;
             checkpoint.put_u64("epochs done", self.epochs.len() as u64);
             checkpoint.put_u64("steps", self.steps);
             save_epochs(&self.epochs, &mut checkpoint);

@@ -115,6 +115,7 @@ pub fn progress_text(progress: &ReadProgress) -> String {
         Stage::Download => ("downloading", 1e6),
         Stage::Unpack => ("unpacking", 1e6),
         Stage::Describe => ("features of pictures", 1.0),
+        Stage::Look => ("looking at pictures", 1.0),
         _ => ("reading pictures", 1.0),
     };
     let shown = |count: u64| match unit {

@@ -14,11 +14,11 @@ use crate::learner::{ColumnLearner, Learner};
 use crate::record::RunRecord;
 use crate::record::burn_in::never_selected;
 use crate::report::{self, summary::mean_of_last_words};
-use crate::run::directory::same_run::hash;
+use crate::run::directory::same_run::DataHash;
 use crate::run::directory::{RunDirectory, first_missing, model_file};
 use crate::run::label_noise::LabelNoise;
 use crate::run::load::Load;
-use crate::run::noise_rate::NoiseRate;
+use crate::run::noise_rate::{self, NoiseRate};
 use crate::run::spec::Spec;
 use crate::run::spec_file::{self, VERSION};
 use crate::run::train::{Start, run_in};
@@ -104,7 +104,8 @@ impl Train {
         self.refuse_idle_options()?;
         let mut spec = self.asked()?;
         spec.check()?;
-        let (mut loaded, backbone) = load_described(&spec.source(), &spec.options(), &spec.features(), screen)?;
+        let options = spec.options().with(|options| options.arriving = self.can_begin_early(&spec));
+        let (mut loaded, backbone) = load_described(&spec.source(), &options, &spec.features(), screen)?;
         if let Some(annotators) = spec.annotators() {
             let (learnt, said) = with_consensus(loaded, &annotators)?;
             screen.note(plain(&said));
@@ -152,8 +153,11 @@ impl Train {
             found.test_rows.unwrap_or(0)
         ));
         found.notes.iter().for_each(|note| screen.note(format!("  {}", plain(note))));
+        if let (_, pictures @ 1..) = loaded.train.coming() {
+            screen.note(format!("decoding {pictures} pictures while training begins"));
+        }
         let shown = Shown::new(&spec, screen);
-        let data = hash(&loaded.train, loaded.test.as_ref());
+        let data = DataHash::of(&loaded);
         // A refused run creates no directory.
         let record = spec.check().and_then(|()| {
             let directory = RunDirectory::lock(&out)?;
@@ -207,6 +211,15 @@ impl Train {
         let typed = self.method.is_some() || self.noise_rate.is_some() || self.annotators.is_some();
         let network = !matches!(spec.network, Some(Learner::Columns(_)));
         network && !typed && self.spec.is_none() && !self.resume
+    }
+
+    /// Whether nothing needs all pictures before the first step: no noise rate to estimate, no noise that looks at pictures, no mean over
+    /// them, no earlier epochs that must belong to the same pictures.
+    fn can_begin_early(&self, spec: &Spec) -> bool {
+        let network = !matches!(spec.network, Some(Learner::Columns(_)));
+        let told = self.leaves_the_method_to_us(spec) || !noise_rate::estimates(spec);
+        let settled = spec.noise.needs_only_labels() && spec.plan.normalise != Normalise::Standardise;
+        network && told && settled && spec.annotators.is_none() && !self.resume
     }
 
     /// Whether a panel is trained if no option of networks was typed.

@@ -53,6 +53,15 @@ impl LabelNoise {
         }
     }
 
+    /// Whether it looks at nothing of a row but its label.
+    pub fn needs_only_labels(&self) -> bool {
+        match self {
+            Self::Labels(noise) => !matches!(noise, Noise::Instance { .. }),
+            Self::Matrix(_) | Self::Human(_) => true,
+            Self::OpenSet { .. } | Self::Semantic(_) => false,
+        }
+    }
+
     /// The rate that was typed, for kinds that have one.
     pub fn rate(&self) -> Option<f64> {
         match self {

@@ -180,13 +180,15 @@ fn estimated(
     })
 }
 
+/// Whether judges are asked for the noise rate before the run itself.
+pub fn estimates(spec: &Spec) -> bool {
+    let (method, auto) = (&spec.method, spec.noise_rate == NoiseRate::Auto);
+    auto && method.takes_rate() && method.needs_rate() && method.rate().is_none()
+}
+
 /// How many epochs of all `rows` the network judges of a run train before it, each on the other folds; 0 where no rate is estimated.
 pub fn judging_epochs(spec: &Spec, rows: usize) -> f64 {
-    let estimates = spec.noise_rate == NoiseRate::Auto
-        && spec.method.takes_rate()
-        && spec.method.needs_rate()
-        && spec.method.rate().is_none();
-    if estimates { (epochs(rows, spec.plan.batch) * (FOLDS - 1)) as f64 } else { 0.0 }
+    if estimates(spec) { (epochs(rows, spec.plan.batch) * (FOLDS - 1)) as f64 } else { 0.0 }
 }
 
 fn epochs(rows: usize, batch: usize) -> usize {

@@ -13,7 +13,7 @@ pub use sharing::Sharing;
 use crate::files::file_name;
 use crate::judges::panel::JudgesProgress;
 use crate::record::{RunRecord, State};
-use crate::run::directory::same_run::hash;
+use crate::run::directory::same_run::DataHash;
 use crate::run::directory::{RunDirectory, WatchedLock};
 use crate::run::semantic_noise::NoiseProgress;
 use crate::run::spec::Spec;
@@ -79,7 +79,7 @@ pub fn run_all(
     let failure: Mutex<Option<Failure>> = Mutex::new(None);
     runs.iter().try_for_each(Spec::check)?;
     interrupt::watch();
-    let data = hash(&loaded.train, loaded.test.as_ref());
+    let data = DataHash::of(loaded);
     let one = |turn: &mut Turn| -> Outcome<Option<RunRecord>> {
         let (position, spec) = (turn.run, &runs[turn.run]);
         let (directory, owner) = match RunDirectory::attempt(&place(out, spec), &mut turn.watched)? {
@@ -105,6 +105,7 @@ pub fn run_all(
         let hear = |event: Event<'_>| match event {
             Event::MakingNoise(progress) => watch.making_noise(position, progress),
             Event::Judging(_, progress) => watch.estimating(position, progress),
+            Event::Arriving { .. } => {}
             Event::Ready { done, .. } => watch.reached(position, done, None),
             Event::Epoch(epoch) => watch.reached(position, epoch.epoch, epoch.test_accuracy),
         };

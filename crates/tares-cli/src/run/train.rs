@@ -1,6 +1,8 @@
 //! Turns a [`Spec`] into a run directory: puts in noise, finds the noise rate, trains with checkpoints, writes results.
 
-use super::directory::same_run::{OTHER_DATA, same_data, same_spec};
+mod arriving;
+
+use super::directory::same_run::{DataHash, OTHER_DATA, same_data, same_spec};
 use super::directory::{CHECKPOINT_EVERY, RunDirectory, read_checkpoint};
 use super::label_noise::LabelNoise;
 use super::model::Model;
@@ -20,6 +22,7 @@ use crate::record::suspects::{RowNames, write_suspects};
 use crate::record::{DataRecord, EpochRecord, FORMAT, Machine, Manifest, RateRecord, ResultRecord, RunRecord, State};
 use crate::ui::failure::{Failure, Outcome};
 use crate::ui::interrupt;
+use arriving::{is_here, while_arriving};
 use std::path::Path;
 use std::time::Instant;
 use tares::network::parameters;
@@ -46,6 +49,13 @@ pub enum Event<'a> {
     MakingNoise(NoiseProgress),
     /// A judge took a step; the text says what the judges are for.
     Judging(&'static str, JudgesProgress),
+    /// Pictures were decoded while training goes on.
+    Arriving {
+        /// How many so far.
+        arrived: usize,
+        /// Of how many.
+        of: usize,
+    },
     /// Training is about to begin.
     Ready {
         /// The network.
@@ -64,7 +74,7 @@ pub enum Event<'a> {
 }
 
 /// Trains a spec in a directory that this process has locked, or continues the run that is there. `data` is the
-/// [`hash`](super::directory::same_run::hash) of the loaded data, made once for all runs.
+/// hash of the loaded data, made once for all runs.
 ///
 /// # Errors
 /// The directory holds another run; a value does not fit the data; a file cannot be written; Ctrl-C.
@@ -72,17 +82,24 @@ pub fn run_in(
     directory: &RunDirectory,
     spec: &Spec,
     loaded: &Loaded,
-    data: &str,
+    data: &DataHash<'_>,
     backbone: Option<&BackboneRecord>,
     start: Start,
     hear: &(dyn Fn(Event<'_>) + Sync),
 ) -> Outcome<RunRecord> {
     spec.check()?;
-    // From here on, Ctrl-C stops after the current epoch and leaves a run that can be continued.
-    interrupt::watch();
+    // From here on, Ctrl-C stops after the current epoch and leaves a run that can be continued. While pictures arrive, there is
+    // nothing to continue yet.
+    if is_here(&loaded.train, loaded.test.as_ref()) {
+        interrupt::watch();
+    }
     let place = directory.path();
     let learner = spec.network.clone().unwrap_or_else(|| Learner::network_for(loaded.train.shape()));
     let spec = spec.complete(learner.clone());
+    if start == Start::Overwrite && directory.is_taken() {
+        // Pictures that turn out damaged must not cost the run that is there.
+        while_arriving(&loaded.train, loaded.test.as_ref(), hear, || data.get())?;
+    }
     let before = begin(directory, &spec, data, start)?;
     if before.as_ref().is_some_and(|before| before.state == State::Finished) {
         return RunRecord::read(place);
@@ -100,8 +117,8 @@ pub fn run_in(
         Some(rate) => spec.method.clone().with_exact_rate(rate.value),
         None => spec.method.clone(),
     };
-    let mut manifest = manifest(&spec, loaded, data, &train, &learner, rate, before.as_ref())?;
-    let training = Training { spec: &spec, loaded, backbone, train: &train, method: &method, directory };
+    let mut manifest = manifest(&spec, loaded, &train, &learner, rate, before.as_ref())?;
+    let training = Training { spec: &spec, loaded, data, backbone, train: &train, method: &method, directory };
     let learnt = match &learner {
         Learner::Network(network) => training.network(network, &mut manifest, hear)?,
         Learner::Columns(columns) => training.columns(*columns, &mut manifest, hear)?,
@@ -114,6 +131,7 @@ pub fn run_in(
 struct Training<'a> {
     spec: &'a Spec,
     loaded: &'a Loaded,
+    data: &'a DataHash<'a>,
     backbone: Option<&'a BackboneRecord>,
     /// The training rows, with the spec's noise in their labels.
     train: &'a Dataset,
@@ -123,6 +141,12 @@ struct Training<'a> {
 }
 
 impl Training<'_> {
+    /// Writes the manifest with the hash of the data, for which all rows must be there.
+    fn write_manifest(&self, manifest: &mut Manifest) -> Outcome<()> {
+        self.data.get()?.clone_into(&mut manifest.data.hash);
+        self.directory.write_manifest(manifest)
+    }
+
     /// Trains a network, with checkpoints.
     fn network(
         &self,
@@ -142,9 +166,16 @@ impl Training<'_> {
             let shape = tares::InputTransform::new(train, &spec.plan.augment, &spec.plan.normalise)?.shape();
             parameters(&network.init(shape, train.classes(), spec.plan.seed, &device)?) as u64
         };
-        directory.write_manifest(manifest)?;
-        // The rate is in the manifest, so the folds are no longer needed.
-        remove_folds(&directory.file(FOLDS))?;
+        let begin = |manifest: &mut Manifest| -> Outcome<()> {
+            self.write_manifest(manifest)?;
+            // The rate is in the manifest, so the folds are no longer needed.
+            remove_folds(&directory.file(FOLDS))
+        };
+        // While pictures arrive there is no manifest: a run that ends before its first epoch does is none.
+        let mut begun = is_here(&loaded.train, loaded.test.as_ref());
+        if begun {
+            begin(manifest)?;
+        }
         hear(ready(manifest, done));
 
         let mut trouble: Option<Failure> = None;
@@ -153,6 +184,9 @@ impl Training<'_> {
             let record = epoch_record(progress.epoch);
             let stop = interrupt::asked() && progress.epochs.len() < progress.total_epochs;
             let mut keep = || -> Outcome<()> {
+                if !std::mem::replace(&mut begun, true) {
+                    begin(manifest)?;
+                }
                 directory.append_epoch(&record)?;
                 if stop || saved.elapsed() >= CHECKPOINT_EVERY {
                     directory.write("checkpoint.bin", &progress.checkpoint()?.to_bytes())?;
@@ -173,7 +207,7 @@ impl Training<'_> {
         if let Some(checkpoint) = checkpoint {
             fit = fit.resume(checkpoint);
         }
-        let fitted = fit.train_network(network)?;
+        let fitted = while_arriving(&loaded.train, loaded.test.as_ref(), hear, move || fit.train_network(network))?;
         if let Some(failure) = trouble {
             return Err(failure);
         }
@@ -190,7 +224,7 @@ impl Training<'_> {
         manifest: &mut Manifest,
         hear: &(dyn Fn(Event<'_>) + Sync),
     ) -> Outcome<Learnt> {
-        self.directory.write_manifest(manifest)?;
+        self.write_manifest(manifest)?;
         hear(ready(manifest, 0));
         let training = ColumnTraining {
             learner,
@@ -210,7 +244,7 @@ impl Training<'_> {
 
     /// Writes the results. The manifest comes last, because it says that the rest is complete.
     fn finish(&self, learner: &Learner, learnt: &Learnt, manifest: &mut Manifest) -> Outcome<()> {
-        let Self { spec, loaded, backbone, train, method, directory } = *self;
+        let Self { spec, loaded, backbone, train, method, directory, .. } = *self;
         directory.write_epochs(&learnt.epochs)?;
         let (file, bytes) = &learnt.weights;
         directory.write(file, bytes)?;
@@ -277,12 +311,12 @@ fn ready(manifest: &Manifest, done: usize) -> Event<'_> {
 ///
 /// # Errors
 /// The directory holds a run with other settings or data, or any run when [`Start::New`] was asked for.
-fn begin(directory: &RunDirectory, spec: &Spec, data: &str, start: Start) -> Outcome<Option<Manifest>> {
+fn begin(directory: &RunDirectory, spec: &Spec, data: &DataHash<'_>, start: Start) -> Outcome<Option<Manifest>> {
     match start {
         Start::New if directory.is_taken() => Err(occupied(directory.path())),
         Start::Resume if directory.is_taken() || directory.file("spec.toml").exists() => {
             same_spec(directory.path(), spec)?;
-            same_data(directory.path(), data, OTHER_DATA)?;
+            same_data(directory.path(), data.get()?, OTHER_DATA)?;
             directory.manifest()
         }
         _ => {
@@ -314,11 +348,10 @@ fn occupied(place: &Path) -> Failure {
     ))
 }
 
-#[allow(clippy::too_many_arguments)] // it is called once, with everything that a manifest records
+/// The manifest of a run that begins, without the hash of its data.
 fn manifest(
     spec: &Spec,
     loaded: &Loaded,
-    data: &str,
     train: &Dataset,
     network: &Learner,
     rate: Option<RateRecord>,
@@ -341,7 +374,7 @@ fn manifest(
         rate,
         data: DataRecord {
             source: spec.data.clone(),
-            hash: data.to_owned(),
+            hash: String::new(),
             train_rows: train.len(),
             test_rows: loaded.test.as_ref().map_or(0, Dataset::len),
             classes: train.class_names().to_vec(),

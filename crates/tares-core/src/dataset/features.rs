@@ -1,8 +1,65 @@
-//! The same rows seen through other features.
+//! [`Features`]: the numbers of all rows; and the same rows seen through other features.
 
-use super::{Dataset, Features, Shape};
+use super::{Arrivals, Dataset, Shape};
 use crate::error::{Error, Result, same_length};
 use std::sync::Arc;
+
+/// The numbers of all rows, one row after the other.
+#[derive(Clone, Debug)]
+pub enum Features {
+    /// 0..=255, as pictures come; a network sees them divided by 255.
+    Bytes(Arc<Vec<u8>>),
+    /// Any finite numbers.
+    Floats(Arc<Vec<f32>>),
+    /// Bytes that are still on their way.
+    Arriving(Arrivals),
+}
+
+impl Features {
+    fn len(&self) -> usize {
+        match self {
+            Self::Bytes(values) => values.len(),
+            Self::Floats(values) => values.len(),
+            Self::Arriving(rows) => rows.len() * rows.row_size(),
+        }
+    }
+}
+
+/// Equal numbers, whichever way they came; rows that are on their way are waited for.
+impl PartialEq for Features {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Bytes(a), Self::Bytes(b)) => a == b,
+            (Self::Floats(a), Self::Floats(b)) => a == b,
+            (Self::Arriving(a), Self::Arriving(b)) => {
+                (a.len(), a.row_size()) == (b.len(), b.row_size()) && (0..a.len()).all(|row| a.row(row) == b.row(row))
+            }
+            (Self::Arriving(rows), Self::Bytes(values)) | (Self::Bytes(values), Self::Arriving(rows)) => {
+                let whole = values.len() == rows.len() * rows.row_size();
+                whole && values.chunks_exact(rows.row_size()).enumerate().all(|(row, values)| rows.row(row) == values)
+            }
+            (Self::Floats(_), _) | (_, Self::Floats(_)) => false,
+        }
+    }
+}
+
+impl From<Vec<u8>> for Features {
+    fn from(values: Vec<u8>) -> Self {
+        Self::Bytes(Arc::new(values))
+    }
+}
+
+impl From<Vec<f32>> for Features {
+    fn from(values: Vec<f32>) -> Self {
+        Self::Floats(Arc::new(values))
+    }
+}
+
+impl From<Arrivals> for Features {
+    fn from(rows: Arrivals) -> Self {
+        Self::Arriving(rows)
+    }
+}
 
 impl Dataset {
     /// The same rows, labels and names with other features, which also replace the texts. `features` has a row for every

@@ -1,23 +1,21 @@
-//! Picture files → pixels of one size, on all cores.
+//! Picture files → pixels of one size, on all cores, before anything else or (`arriving.rs`) while training goes on.
 
 use crate::error::{DataError, Place, Result};
 use crate::format::folder::LabelledFiles;
-use crate::format::image::{self, Picture};
+use crate::format::image::Picture;
 use crate::image::Pictures;
+use crate::image::arriving::arrive;
 use crate::image::describe::{self, Describer, SHOWN_SIZE, failed};
+use crate::image::look::{common_size, look, unreadable};
 use crate::image::rows::PictureParts;
 use crate::io::TreeFile;
 use crate::load::{LoadOptions, ReadProgress, Stage};
 use rayon::prelude::*;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use tares_core::{Label, Shape};
 
 /// Pictures of different sizes, and large ones, become this high and wide unless a size is asked for.
 pub const DEFAULT_SIZE: usize = 64;
-
-/// Pictures with more pixels than this are made smaller unless a size is asked for.
-const LARGEST: usize = 128 * 128;
 
 /// Pictures are decoded in groups of this many, and progress is told in between.
 const GROUP: usize = 256;
@@ -37,6 +35,10 @@ pub(crate) fn decode(
     let root = root.to_owned();
     let files: Vec<&TreeFile> = plan.train.iter().chain(&plan.test).map(|(file, _)| *file).collect();
     let mut notes = plan.notes;
+    // A describer and --skip-unreadable need every picture before it is known which rows there are.
+    let arriving = options.arriving && options.describer.is_none() && !options.skip_unreadable;
+    let sized = options.image_size.is_some() || options.describer.is_some() || height_of(like) > 0;
+    let looks = if arriving || !sized { look(&files, progress) } else { Vec::new() };
     let (height, width) = match (options.image_size, like) {
         (_, Some(Shape::Image { height, width, .. })) if height > 0 => (height, width),
         (Some((height, width)), _) if height == 0 || width == 0 || height * width > 1 << 24 => {
@@ -45,9 +47,17 @@ pub(crate) fn decode(
         }
         (Some(size), _) => size,
         (None, _) if options.describer.is_some() => (SHOWN_SIZE, SHOWN_SIZE),
-        (None, _) => common_size(&files, &mut notes),
+        (None, _) => common_size(&looks, &mut notes),
     };
     let colour = channels_of(like);
+    if arriving {
+        problems.extend(unreadable(&files, &looks));
+        if !problems.is_empty() {
+            return Err(DataError::Unreadable { root, files: problems });
+        }
+        let plan = LabelledFiles { notes, ..plan };
+        return arrive(plan, root, &looks, (height, width), colour);
+    }
     let labels = |part: &[(&TreeFile, Label)]| part.iter().map(|(_, label)| *label).collect::<Vec<_>>();
     let total = files.len() as u64;
     let describer = options.describer.as_ref().map(|shared| shared.0.as_ref());
@@ -81,6 +91,7 @@ pub(crate) fn decode(
     Ok(PictureParts {
         test: test.take().filter(|test| !test.labels.is_empty()).map(finish),
         train: finish(std::mem::take(&mut train)),
+        arriving: [None, None],
         class_names: Some(plan.class_names),
         labelled: plan.labelled,
         features,
@@ -90,27 +101,17 @@ pub(crate) fn decode(
     })
 }
 
+fn height_of(like: Option<Shape>) -> usize {
+    match like {
+        Some(Shape::Image { height, .. }) => height,
+        _ => 0,
+    }
+}
+
 fn channels_of(like: Option<Shape>) -> Option<bool> {
     match like {
         Some(Shape::Image { channels, .. }) => Some(channels == 3),
         _ => None,
-    }
-}
-
-/// The size all pictures have, if they have one and it is small; else the default.
-fn common_size(files: &[&TreeFile], notes: &mut Vec<String>) -> (usize, usize) {
-    let sizes: BTreeSet<(usize, usize)> =
-        files.par_iter().filter_map(|file| image::dimensions(&file.read().ok()?).ok()).collect();
-    let same = (sizes.len() == 1).then(|| sizes.first().copied()).flatten();
-    match same {
-        Some((height, width)) if height * width <= LARGEST => (height, width),
-        _ => {
-            let why = if same.is_some() { "are large" } else { "have different sizes" };
-            notes.push(format!(
-                "pictures {why}: all became {DEFAULT_SIZE}x{DEFAULT_SIZE} (--image-size chooses another)"
-            ));
-            (DEFAULT_SIZE, DEFAULT_SIZE)
-        }
     }
 }
 
@@ -194,20 +195,10 @@ fn decode_all(
 impl Decoded {
     fn into_pictures(mut self, root: &Path, (height, width): (usize, usize), grey: bool) -> Pictures {
         let plane = height * width;
-        if grey && self.grey {
-            // All three planes of a grey picture are alike: keep the first.
+        if grey {
             for index in 0..self.labels.len() {
+                one_plane(&mut self.pixels[index * 3 * plane..][..3 * plane], self.grey);
                 self.pixels.copy_within(index * 3 * plane..index * 3 * plane + plane, index * plane);
-            }
-            self.pixels.truncate(self.labels.len() * plane);
-        } else if grey {
-            for index in 0..self.labels.len() {
-                for at in 0..plane {
-                    let channel = |channel: usize| u32::from(self.pixels[index * 3 * plane + channel * plane + at]);
-                    // The weights of ITU-R BT.709, as the decoder uses them for luma.
-                    let luma = (2126 * channel(0) + 7152 * channel(1) + 722 * channel(2)) / 10000;
-                    self.pixels[index * plane + at] = luma as u8;
-                }
             }
             self.pixels.truncate(self.labels.len() * plane);
         }
@@ -219,5 +210,19 @@ impl Decoded {
             labels: self.labels,
             ids: Some(self.ids),
         }
+    }
+}
+
+/// Writes a picture's greys over the first of its three planes. `alike`: all three are the greys already.
+pub(super) fn one_plane(pixels: &mut [u8], alike: bool) {
+    if alike {
+        return;
+    }
+    let (red, others) = pixels.split_at_mut(pixels.len() / 3);
+    let (green, blue) = others.split_at(red.len());
+    for ((red, green), blue) in red.iter_mut().zip(green).zip(blue) {
+        let [r, g, b] = [*red, *green, *blue].map(u32::from);
+        // The weights of ITU-R BT.709, as the decoder uses them for luma.
+        *red = ((2126 * r + 7152 * g + 722 * b) / 10000) as u8;
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{DataError, Result};
 use std::path::PathBuf;
-use tares_core::{Dataset, Label, Shape};
+use tares_core::{Arrivals, Dataset, Features, Label, Shape};
 
 /// Pictures of one shape with their labels, not yet checked against the classes.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,9 +25,15 @@ impl Pictures {
     /// # Errors
     /// What [`Dataset::new`] refuses, with the path.
     pub fn into_dataset(self, class_names: &[String]) -> Result<Dataset> {
+        self.into_dataset_of(None, class_names)
+    }
+
+    /// The same, with rows that are still on their way in place of the pixels.
+    pub(crate) fn into_dataset_of(self, arriving: Option<Arrivals>, class_names: &[String]) -> Result<Dataset> {
         let path = self.path;
+        let features = arriving.map_or_else(|| Features::from(self.pixels), Features::from);
         let make = || {
-            let data = Dataset::new(self.pixels, self.shape, self.labels, class_names.iter().cloned())?;
+            let data = Dataset::new(features, self.shape, self.labels, class_names.iter().cloned())?;
             match self.ids {
                 Some(ids) => data.with_ids(ids),
                 None => Ok(data),

@@ -17,7 +17,7 @@ use crate::source::{Builtin, Found, Origin, recognise};
 use crate::table::labels::LabelColumn;
 use std::path::{Path, PathBuf};
 use tares_core::estimate::NO_LABEL;
-use tares_core::{Dataset, Label, Shape};
+use tares_core::{Arrivals, Dataset, Label, Shape};
 
 /// The shape of pictures that are not shown.
 const THUMBNAIL: Shape = Shape::Image { channels: 3, height: 8, width: 8 };
@@ -26,6 +26,8 @@ const THUMBNAIL: Shape = Shape::Image { channels: 3, height: 8, width: 8 };
 pub(crate) struct PictureParts {
     pub train: Pictures,
     pub test: Option<Pictures>,
+    /// The rows of both parts that are still being decoded, in place of their pixels.
+    pub arriving: [Option<Arrivals>; 2],
     /// The classes, if the format names them.
     pub class_names: Option<Vec<String>>,
     /// Whether the training pictures came with labels.
@@ -43,6 +45,7 @@ impl PictureParts {
         Self {
             train,
             test,
+            arriving: [None, None],
             class_names,
             labelled: true,
             features: None,
@@ -72,6 +75,7 @@ pub(crate) fn load(
         align_classes(&mut other, known)?;
         parts.skipped.append(&mut other.skipped);
         parts.test = Some(other.train);
+        parts.arriving[1] = other.arriving[0].take();
         if let (Some((_, test)), Some((described, _))) = (&mut parts.features, other.features) {
             *test = described;
         }
@@ -93,7 +97,8 @@ pub(crate) fn load(
         true => Ok(data),
         false => data.subset(rows).map_err(|source| DataError::content(&path, source)),
     };
-    let all = parts.train.into_dataset(&names)?;
+    let [train_rows, test_rows] = parts.arriving;
+    let all = parts.train.into_dataset_of(train_rows, &names)?;
     if !unlabelled.is_empty() {
         let note = "have no label: they take no part in training, testing or audit";
         parts.column_notes.push(format!("{} pictures {note}", unlabelled.len()));
@@ -101,7 +106,7 @@ pub(crate) fn load(
     let rest = if unlabelled.is_empty() { None } else { Some(some(all.clone(), &unlabelled)?) };
     let data = some(all, &labelled)?;
     let test = match (parts.test, tested) {
-        (Some(test), Some(rows)) => Some(some(test.into_dataset(&names)?, &rows)?),
+        (Some(test), Some(rows)) => Some(some(test.into_dataset_of(test_rows, &names)?, &rows)?),
         _ => None,
     };
     let mut notes = parts.notes;
@@ -156,7 +161,8 @@ pub(crate) fn load_with(
     let labels = parts.train.labels.iter().map(|&label| (label != NO_LABEL).then_some(label)).collect();
     by_label(&mut parts.train.labels);
     let path = parts.train.path.clone();
-    let mut data = parts.train.into_dataset(names)?;
+    let [rows, _] = parts.arriving;
+    let mut data = parts.train.into_dataset_of(rows, names)?;
     if let (Some((features, _)), Some(describer)) = (parts.features, &options.describer) {
         let shape = Shape::Flat(describer.0.width());
         data = data.with_features(features, shape).map_err(|source| DataError::content(path, source))?;

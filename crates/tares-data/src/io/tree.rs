@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::Cursor;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 /// Folders inside folders, at most.
 const MOST_DEPTH: usize = 16;
@@ -23,23 +24,23 @@ pub(crate) struct Tree {
     pub refused: Vec<(PathBuf, String)>,
 }
 
-/// One file: its path below the root, with `/` between the parts.
-#[derive(Debug)]
+/// One file: its path below the root, with `/` between the parts. Clones share the bytes of a file in memory.
+#[derive(Clone, Debug)]
 pub(crate) struct TreeFile {
     pub path: String,
     content: Content,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Content {
     OnDisk(PathBuf),
-    InMemory(Vec<u8>),
+    InMemory(Arc<Vec<u8>>),
 }
 
 impl TreeFile {
     /// A file that is in memory already.
     pub fn in_memory(path: String, bytes: Vec<u8>) -> Self {
-        Self { path, content: Content::InMemory(bytes) }
+        Self { path, content: Content::InMemory(Arc::new(bytes)) }
     }
 
     /// A file that a list names.
@@ -176,7 +177,7 @@ impl Tree {
                 Ok(path) => {
                     let size = entry.size();
                     let bytes = budget.read(&mut entry, size)?.map_err(failed)?;
-                    self.files.push(TreeFile { path, content: Content::InMemory(bytes) });
+                    self.files.push(TreeFile { path, content: Content::InMemory(Arc::new(bytes)) });
                 }
             }
         }
@@ -205,7 +206,7 @@ impl Tree {
         budget.allow(members.iter().fold(0, |sum, (_, _, size)| sum.saturating_add(*size)))?;
         for (index, path, size) in members {
             match budget.read(archive.by_index(index).map_err(failed)?, size)? {
-                Ok(bytes) => self.files.push(TreeFile { path, content: Content::InMemory(bytes) }),
+                Ok(bytes) => self.files.push(TreeFile { path, content: Content::InMemory(Arc::new(bytes)) }),
                 Err(error) => self.refused.push((path.into(), error.to_string())),
             }
         }

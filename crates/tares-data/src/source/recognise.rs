@@ -138,7 +138,7 @@ fn file(path: &Path, options: &LoadOptions, labelled: bool) -> Result<Origin> {
     if head.get(257..262) == Some(b"ustar") {
         return Ok(archive(path));
     }
-    if !labelled && image::dimensions(head).is_ok() {
+    if !labelled && image::header(head).is_ok() {
         return Ok(Origin::Picture(path.into()));
     }
     if utf16::byte_order(head).is_some() || is_text(head) {

@@ -101,6 +101,7 @@ impl Batches {
         let (send, receive) = sync_channel(AHEAD);
         let (dims, device) = (transform.dims(), device.clone());
         let (data, transform) = (data.clone(), transform.clone());
+        data.want(rows.iter().flatten().copied());
         let thread = std::thread::spawn(move || {
             let size = dims.iter().product::<usize>();
             for rows in rows {

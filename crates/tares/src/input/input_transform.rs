@@ -88,7 +88,10 @@ impl InputTransform {
         }
         let (mean, std) = match normalise {
             Normalise::None => (vec![0.0; input[0]], vec![1.0; input[0]]),
-            Normalise::Standardise => moments(train),
+            Normalise::Standardise => {
+                train.arrived()?;
+                moments(train)
+            }
             Normalise::Given { mean, std } => {
                 if mean.len() != input[0] {
                     return Err(Error::length("means, one per channel,", input[0], mean.len()).into());

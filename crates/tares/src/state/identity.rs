@@ -30,17 +30,19 @@ impl<'a> Identity<'a> {
     }
 
     /// What is stored, under its name.
-    fn stored(&self) -> impl Iterator<Item = (&'static str, Vec<u8>)> {
+    fn stored(&self) -> Result<impl Iterator<Item = (&'static str, Vec<u8>)>> {
+        self.train.arrived()?;
         let data = self.fingerprint.get_or_init(|| fingerprint(self.train)).to_le_bytes().to_vec();
-        self.parts.iter().cloned().chain([("training data", data)])
+        Ok(self.parts.iter().cloned().chain([("training data", data)]))
     }
 
-    pub fn save(&self, checkpoint: &mut Checkpoint) {
-        self.stored().for_each(|(what, value)| checkpoint.put(format!("identity/{what}"), value));
+    pub fn save(&self, checkpoint: &mut Checkpoint) -> Result<()> {
+        self.stored()?.for_each(|(what, value)| checkpoint.put(format!("identity/{what}"), value));
+        Ok(())
     }
 
     pub fn check(&self, checkpoint: &Checkpoint) -> Result<()> {
-        for (what, value) in self.stored() {
+        for (what, value) in self.stored()? {
             let stored = checkpoint.bytes(&format!("identity/{what}"))?;
             if stored != value {
                 let shown = |value: &[u8]| match what {

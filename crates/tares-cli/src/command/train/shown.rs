@@ -5,16 +5,18 @@ use crate::run::noise_rate::sensitivity;
 use crate::run::spec::Spec;
 use crate::run::train::Event;
 use crate::ui::judges_bar::{judges_bar, show_judge};
-use crate::ui::terminal::{Screen, epoch_bar, plain};
+use crate::ui::terminal::{Screen, epoch_bar, plain, work_bar};
 use indicatif::{MultiProgress, ProgressBar};
 use std::sync::OnceLock;
 
-/// A run's progress on the screen: one bar while the noise rate is estimated, then one that counts epochs.
+/// A run's progress on the screen: one bar while the noise rate is estimated, then one that counts epochs,
+/// and one that counts pictures while they arrive.
 pub(super) struct Shown<'a> {
     spec: &'a Spec,
     screen: &'a Screen,
     bars: MultiProgress,
     judges: ProgressBar,
+    arriving: OnceLock<ProgressBar>,
     epochs: OnceLock<ProgressBar>,
 }
 
@@ -22,7 +24,7 @@ impl<'a> Shown<'a> {
     pub(super) fn new(spec: &'a Spec, screen: &'a Screen) -> Self {
         let bars = screen.bars();
         let judges = judges_bar(&bars);
-        Self { spec, screen, bars, judges, epochs: OnceLock::new() }
+        Self { spec, screen, bars, judges, arriving: OnceLock::new(), epochs: OnceLock::new() }
     }
 
     pub(super) fn hear(&self, event: Event<'_>) {
@@ -38,6 +40,13 @@ impl<'a> Shown<'a> {
             }
             Event::Judging(what, progress) => {
                 show_judge(&self.judges, what, &progress, screen);
+            }
+            Event::Arriving { arrived, of } => {
+                let bar = self.arriving.get_or_init(|| work_bar(&self.bars, "decoding"));
+                bar.set_message(format!("{arrived} of {of} pictures"));
+                if arrived == of {
+                    bar.finish_and_clear();
+                }
             }
             Event::Ready { network, parameters, rate, realised, done } => {
                 self.judges.finish_and_clear();
@@ -89,6 +98,6 @@ impl<'a> Shown<'a> {
 
     pub(super) fn clear(&self) {
         self.judges.finish_and_clear();
-        self.epochs.get().iter().for_each(|bar| bar.finish_and_clear());
+        [&self.arriving, &self.epochs].iter().filter_map(|bar| bar.get()).for_each(ProgressBar::finish_and_clear);
     }
 }

@@ -5,7 +5,9 @@ use crate::run::spec::Spec;
 use crate::run::spec_file;
 use crate::ui::failure::{Failure, Outcome};
 use std::path::Path;
+use std::sync::OnceLock;
 use tares_core::{Dataset, Fingerprint, Row};
+use tares_data::Loaded;
 
 /// Refuses to continue a run with settings other than its own; a directory without a run is fine.
 ///
@@ -52,6 +54,29 @@ pub fn same_data(place: &Path, data: &str, way_out: &str) -> Outcome<()> {
         "{place}: the run there was trained on other data: {source} had the hash {hash}, it is now {data}"
     ))
     .way_out(way_out))
+}
+
+/// The [`hash`] of a run's data, made when it is first needed: pictures may still be on their way.
+pub struct DataHash<'a> {
+    train: &'a Dataset,
+    test: Option<&'a Dataset>,
+    text: OnceLock<String>,
+}
+
+impl<'a> DataHash<'a> {
+    /// Of what was loaded; nothing is read yet.
+    pub fn of(loaded: &'a Loaded) -> Self {
+        Self { train: &loaded.train, test: loaded.test.as_ref(), text: OnceLock::new() }
+    }
+
+    /// The hash, once all rows are there.
+    ///
+    /// # Errors
+    /// Rows that cannot be read.
+    pub fn get(&self) -> Outcome<&str> {
+        [Some(self.train), self.test].into_iter().flatten().try_for_each(Dataset::arrived)?;
+        Ok(self.text.get_or_init(|| hash(self.train, self.test)))
+    }
 }
 
 /// A fingerprint of all numbers and labels, by which people see that two runs used the same data.

@@ -5,8 +5,8 @@
 
 mod jpeg;
 
-use image::imageops::FilterType;
-use image::{ColorType, DynamicImage, ImageDecoder, ImageReader, Limits};
+use image::imageops::{FilterType, resize};
+use image::{DynamicImage, ExtendedColorType, ImageDecoder, ImageReader, Limits};
 use std::borrow::Cow;
 use std::io::Cursor;
 
@@ -24,11 +24,20 @@ pub struct Picture {
     pub grey: bool,
 }
 
-/// Height and width of a picture, from the first bytes of its file.
+/// What a picture's header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub height: usize,
+    pub width: usize,
+    /// What [`Picture::grey`] will be.
+    pub grey: bool,
+}
+
+/// Reads a picture's header. The picture may be damaged all the same.
 ///
 /// # Errors
-/// Why they cannot be determined, in words.
-pub fn dimensions(bytes: &[u8]) -> Result<(usize, usize), String> {
+/// Why there is no header, in words.
+pub(crate) fn header(bytes: &[u8]) -> Result<Header, String> {
     let mut decoder = decoder(bytes)?;
     let (width, height) = decoder.dimensions();
     let turned = decoder.orientation().is_ok_and(|orientation| {
@@ -36,7 +45,12 @@ pub fn dimensions(bytes: &[u8]) -> Result<(usize, usize), String> {
         matches!(orientation, Rotate90 | Rotate270 | Rotate90FlipH | Rotate270FlipH)
     });
     let (height, width) = if turned { (width, height) } else { (height, width) };
-    Ok((height as usize, width as usize))
+    Ok(Header { height: height as usize, width: width as usize, grey: has_no_colours(&decoder) })
+}
+
+/// Refuses a picture that ends too early, where that can be told without decoding it.
+pub(crate) fn check_end(bytes: &[u8]) -> Result<(), String> {
+    if jpeg::is_whole(bytes) { Ok(()) } else { Err("is a JPEG without its end (is it cut off?)".into()) }
 }
 
 impl Picture {
@@ -45,15 +59,13 @@ impl Picture {
     /// # Errors
     /// Why it cannot be decoded, in words.
     pub fn decode(bytes: &[u8]) -> Result<Self, String> {
-        if !jpeg::is_whole(bytes) {
-            return Err("is a JPEG without its end (is it cut off?)".into());
-        }
+        check_end(bytes)?;
         let mut decoder = decoder(bytes)?;
-        let grey = matches!(decoder.original_color_type().into(), Colours::Grey);
+        let grey = has_no_colours(&decoder);
         let orientation = decoder.orientation().map_err(|error| error.to_string())?;
         let mut image = DynamicImage::from_decoder(decoder).map_err(|error| error.to_string())?;
         image.apply_orientation(orientation);
-        Ok(Self { grey: grey || is_grey(image.color()), image })
+        Ok(Self { grey, image })
     }
 
     /// Writes the picture as `[channels][height][width]` bytes; `out` holds 1 or 3 planes.
@@ -63,7 +75,7 @@ impl Picture {
         let image = if same {
             &self.image
         } else {
-            resized = self.image.resize_exact(width as u32, height as u32, FilterType::Lanczos3);
+            resized = self::resized(&self.image, height, width, FilterType::Lanczos3);
             &resized
         };
         write_planes(image, height * width, out);
@@ -84,7 +96,7 @@ impl Picture {
         let middle = self.image.crop_imm(left as u32, top as u32, part.1 as u32, part.0 as u32);
         let image = match part == wants {
             true => middle,
-            false => middle.resize_exact(width as u32, height as u32, FilterType::Triangle),
+            false => resized(&middle, height, width, FilterType::Triangle),
         };
         write_planes(&image, height * width, out);
     }
@@ -112,6 +124,18 @@ impl Picture {
     }
 }
 
+/// As `DynamicImage::resize_exact`, bit for bit, but several times as fast: for the usual pixels the filter's loops are compiled in
+/// this crate, which is optimised.
+fn resized(image: &DynamicImage, height: usize, width: usize, filter: FilterType) -> DynamicImage {
+    let (width, height) = (width as u32, height as u32);
+    match image {
+        DynamicImage::ImageLuma8(pixels) => resize(pixels, width, height, filter).into(),
+        DynamicImage::ImageRgb8(pixels) => resize(pixels, width, height, filter).into(),
+        DynamicImage::ImageRgba8(pixels) => resize(pixels, width, height, filter).into(),
+        other => other.resize_exact(width, height, filter),
+    }
+}
+
 /// One plane of greys or three of colours, as `out` has room for.
 fn write_planes(image: &DynamicImage, plane: usize, out: &mut [u8]) {
     if out.len() == plane {
@@ -125,20 +149,11 @@ fn write_planes(image: &DynamicImage, plane: usize, out: &mut [u8]) {
     }
 }
 
-enum Colours {
-    Grey,
-    Many,
-}
-
-impl From<image::ExtendedColorType> for Colours {
-    fn from(colour: image::ExtendedColorType) -> Self {
-        use image::ExtendedColorType::{L1, L2, L4, L8, L16, La1, La2, La4, La8, La16};
-        if matches!(colour, L1 | L2 | L4 | L8 | L16 | La1 | La2 | La4 | La8 | La16) { Self::Grey } else { Self::Many }
-    }
-}
-
-fn is_grey(colour: ColorType) -> bool {
-    matches!(colour, ColorType::L8 | ColorType::La8 | ColorType::L16 | ColorType::La16)
+/// Whether a file has no colours, or its decoder gives none: both are known before any pixel is.
+fn has_no_colours(decoder: &impl ImageDecoder) -> bool {
+    use ExtendedColorType::{L1, L2, L4, L8, L16, La1, La2, La4, La8, La16};
+    let grey = |colour| matches!(colour, L1 | L2 | L4 | L8 | L16 | La1 | La2 | La4 | La8 | La16);
+    grey(decoder.original_color_type()) || grey(decoder.color_type().into())
 }
 
 fn decoder(bytes: &[u8]) -> Result<impl ImageDecoder + '_, String> {
@@ -176,7 +191,7 @@ mod tests {
     fn rows_columns_and_channels_stay_in_order() {
         for format in [ImageFormat::Png, ImageFormat::Bmp, ImageFormat::Pnm] {
             let bytes = red_corner(format);
-            assert_eq!(dimensions(&bytes), Ok((2, 3)));
+            assert_eq!(header(&bytes), Ok(Header { height: 2, width: 3, grey: false }));
             let picture = Picture::decode(&bytes).unwrap();
             let mut out = [9; 18];
             picture.write(2, 3, &mut out);
@@ -200,6 +215,62 @@ mod tests {
         let mut small = [0; 1];
         picture.write(1, 1, &mut small);
         assert_eq!(small, [100]);
+    }
+
+    #[test]
+    fn pictures_are_resized_to_the_bits_of_the_decoders_crate() {
+        let pixels: Vec<u8> = (0..37 * 53 * 4u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        let image = DynamicImage::ImageRgba8(image::RgbaImage::from_raw(53, 37, pixels).unwrap());
+        let kinds = [image.to_luma8().into(), image.to_rgb8().into(), image.to_rgb16().into(), image];
+        for (height, width) in [(1, 1), (8, 5), (36, 53), (37, 20), (64, 64)] {
+            for filter in [FilterType::Lanczos3, FilterType::Triangle] {
+                for image in &kinds {
+                    let theirs = image.resize_exact(width as u32, height as u32, filter);
+                    assert_eq!(resized(image, height, width, filter), theirs, "{height}x{width} {:?}", image.color());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_says_whether_a_picture_is_grey_as_its_pixels_do() {
+        let image = DynamicImage::new_rgba8(3, 2);
+        let kinds: [DynamicImage; 8] = [
+            image.to_luma8().into(),
+            image.to_luma_alpha8().into(),
+            image.to_rgb8().into(),
+            image.to_luma16().into(),
+            image.to_luma_alpha16().into(),
+            image.to_rgb16().into(),
+            image.to_rgba16().into(),
+            image,
+        ];
+        let formats = [
+            ImageFormat::Png,
+            ImageFormat::Jpeg,
+            ImageFormat::Gif,
+            ImageFormat::Bmp,
+            ImageFormat::WebP,
+            ImageFormat::Pnm,
+        ];
+        let (mut grey, mut coloured) = (0, 0);
+        for (image, format) in kinds.iter().flat_map(|image| formats.map(|format| (image, format))) {
+            let mut bytes = Cursor::new(Vec::new());
+            // Not every format can hold every kind of pixels.
+            if image.write_to(&mut bytes, format).is_err() {
+                continue;
+            }
+            let header = header(bytes.get_ref()).unwrap();
+            let picture = Picture::decode(bytes.get_ref()).unwrap();
+            let has_colours = picture.image.color().has_color();
+            assert_eq!((header.height, header.width, header.grey), (2, 3, picture.grey), "{format:?}");
+            assert!(header.grey || has_colours, "{format:?}: a file of colours gave greys");
+            (grey, coloured) = (grey + usize::from(header.grey), coloured + usize::from(has_colours));
+        }
+        assert!(grey >= 8 && coloured >= 12, "{grey} grey, {coloured} coloured");
+        // One bit per pixel, which decoders widen.
+        let bits = b"P4\n3 2\n\xe0\x40";
+        assert!(header(bits).unwrap().grey && Picture::decode(bits).unwrap().grey);
     }
 
     #[test]
