@@ -245,28 +245,6 @@ impl RawTable {
         })
     }
 
-    /// The rows of `other` below these; the columns are the same. A column of numbers and text is text.
-    pub(crate) fn append(mut self, other: Self) -> Self {
-        self.rows += other.rows;
-        for (column, more) in self.columns.iter_mut().zip(other.columns) {
-            match (&mut column.values, more.values) {
-                (Values::Numbers(numbers), Values::Numbers(more)) => numbers.extend(more),
-                (values, more) => {
-                    let own = std::mem::replace(values, Values::Numbers(Vec::new()));
-                    let mut dictionary = Dictionary::default();
-                    for (codes, levels) in [own.into_text(), more.into_text()] {
-                        codes.iter().for_each(|&code| match code {
-                            MISSING => dictionary.push_missing(),
-                            code => dictionary.push(&levels[code as usize]),
-                        });
-                    }
-                    *values = dictionary.into_values();
-                }
-            }
-        }
-        self
-    }
-
     /// Takes a column out as text.
     pub(crate) fn take_text(&mut self, wanted: &str) -> Result<(Vec<u32>, Vec<String>)> {
         let position = self.position(wanted)?;

@@ -3,6 +3,7 @@
 use super::columns::{MISSING, RawTable, Values};
 use super::number::Notation;
 use super::rules::{ColumnRule, Rule, TableRules};
+use super::scale::scale;
 use crate::error::{DataError, Result};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -10,8 +11,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tares_core::{Dataset, Label, Shape, TextColumn};
 
-/// Rows that are filled together: their features stay in a core's nearest cache while column after column is written.
-const BLOCK: usize = 256;
+/// Rows that are filled together at most, column after column: long pieces of a column are read faster.
+const MOST_ROWS: usize = 1 << 12;
+/// Features of rows that are filled together: they stay in a core's own cache while column after column is written.
+const NEAR: usize = 1 << 17;
 
 impl TableRules {
     /// The features of all rows of a table. Columns are found by name; their order may differ from training.
@@ -49,11 +52,9 @@ impl TableRules {
             columns.push((start, cells));
             start += rule.width();
         }
-        features.par_chunks_mut((BLOCK * width).max(1)).enumerate().for_each(|(block, features)| {
-            for (start, cells) in &columns {
-                let rows = features.chunks_exact_mut(width).map(|row| &mut row[*start..]);
-                cells.fill(rows, BLOCK * block);
-            }
+        let rows = (NEAR / width.max(1)).clamp(1, MOST_ROWS);
+        features.par_chunks_mut((rows * width).max(1)).enumerate().for_each(|(block, features)| {
+            columns.iter().for_each(|(start, cells)| cells.fill(features, width, *start, rows * block));
         });
         Ok(features)
     }
@@ -143,17 +144,30 @@ impl<'a> Cells<'a> {
         })
     }
 
-    /// Writes the features of the rows from `first` on.
-    fn fill<'row>(&self, rows: impl Iterator<Item = &'row mut [f32]>, first: usize) {
+    /// Writes the features from `start` on of a block of rows of `width` features, whose first row is `first`.
+    fn fill(&self, features: &mut [f32], width: usize, start: usize, first: usize) {
+        let rows = features.chunks_exact_mut(width).map(|row| &mut row[start..]);
         match self {
             Self::Numbers { numbers, mean, std, missing } => {
-                for (row, number) in rows.zip(&numbers[first..]) {
-                    if number.is_nan() {
-                        row[1..1 + usize::from(*missing)].fill(1.0);
-                    } else {
-                        // A far outlier must stay finite as a 32-bit number.
-                        row[0] = (((number - mean) / std).clamp(f64::from(f32::MIN), f64::from(f32::MAX))) as f32;
-                    }
+                // All are scaled before any is put into its row: that is done on several numbers at a time.
+                let (numbers, mut scaled) = (&numbers[first..], [0f32; MOST_ROWS]);
+                let numbers = &numbers[..rows.len().min(numbers.len())];
+                let scaled = &mut scaled[..numbers.len()];
+                let complete = scale(numbers, *mean, *std, scaled);
+                let put = |scaled: &[f32], cells: &mut [f32]| {
+                    cells.iter_mut().step_by(width).zip(scaled).for_each(|(cell, scaled)| *cell = *scaled);
+                };
+                if complete {
+                    return put(scaled, &mut features[start..]);
+                }
+                // One loop for each step: then it has no branch, which nobody could foretell where some numbers are missing.
+                let cells = scaled.iter_mut().zip(numbers);
+                cells.for_each(|(scaled, number)| *scaled = if number.is_nan() { 0.0 } else { *scaled });
+                put(scaled, &mut features[start..]);
+                if *missing {
+                    let marks = scaled.iter_mut().zip(numbers);
+                    marks.for_each(|(mark, number)| *mark = if number.is_nan() { 1.0 } else { 0.0 });
+                    put(scaled, &mut features[start + 1..]);
                 }
             }
             Self::Empty { missing } => rows.for_each(|row| row[1..1 + usize::from(*missing)].fill(1.0)),

@@ -2,9 +2,13 @@
 
 use crate::error::{DataError, Place, Result};
 use crate::table::columns::{CLASS_WORDS, MISSING, is_missing, is_no_label};
+use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use tares_core::{Error, Label};
+
+/// Rows that one thread looks at before another may help: fewer are not worth the call.
+const NEAR: usize = 1 << 15;
 
 /// More different numbers than this in a label column are looked at twice: are they a quantity?
 const MOST_NUMBERS: usize = 20;
@@ -29,10 +33,13 @@ impl LabelColumn {
     /// A column as a file has it. Of the words for "no value" only those that programs write mean "no label"; the others are classes.
     pub fn of(name: impl Into<String>, mut codes: Vec<u32>, levels: Vec<String>) -> Self {
         let mut rows: Vec<Option<usize>> = levels.iter().map(|level| is_no_label(level).then_some(0)).collect();
-        for code in &mut codes {
-            if let Some(Some(rows)) = rows.get_mut(*code as usize) {
-                *rows += 1;
-                *code = MISSING;
+        // Most columns have no such word, and then no row is looked at.
+        if rows.iter().any(Option::is_some) {
+            for code in &mut codes {
+                if let Some(Some(rows)) = rows.get_mut(*code as usize) {
+                    *rows += 1;
+                    *code = MISSING;
+                }
             }
         }
         let words = levels.iter().zip(rows).filter_map(|(level, rows)| Some((level.clone(), rows?)));
@@ -53,8 +60,7 @@ impl LabelColumn {
 
     /// Every text that is used, with its rows.
     fn counts(&self) -> BTreeMap<&str, usize> {
-        let mut rows = vec![0; self.levels.len()];
-        self.codes.iter().filter(|&&code| code != MISSING).for_each(|&code| rows[code as usize] += 1);
+        let rows = count(&self.codes, self.levels.len());
         // Two codes may have one text, where numbers got names.
         let mut counts = BTreeMap::new();
         for (level, rows) in self.levels.iter().zip(rows).filter(|(_, rows)| *rows > 0) {
@@ -89,20 +95,57 @@ impl LabelColumn {
         class_names: &[String],
         place: &dyn Fn(usize) -> Place,
     ) -> Result<Vec<Option<Label>>> {
+        let label_of = self.label_of_levels(path, class_names, place)?;
+        let label = |&code: &u32| if code == MISSING { None } else { label_of[code as usize] };
+        Ok(self.codes.par_iter().with_min_len(NEAR).map(label).collect())
+    }
+
+    /// The number of every row's class, 0 where there is no label, and the rows that have one.
+    ///
+    /// # Errors
+    /// A label that is no class.
+    pub fn numbered(
+        &self,
+        path: &Path,
+        class_names: &[String],
+        place: &dyn Fn(usize) -> Place,
+    ) -> Result<(Vec<Label>, Vec<usize>)> {
+        let label_of = self.label_of_levels(path, class_names, place)?;
+        let label = |code: u32| if code == MISSING { None } else { label_of[code as usize] };
+        let labels = self.codes.par_iter().with_min_len(NEAR).map(|&code| label(code).unwrap_or_default()).collect();
+        // Nearly always every row has a label: then the list need not grow row by row.
+        let complete = label_of.iter().all(Option::is_some) && !self.codes.contains(&MISSING);
+        let labelled = match complete {
+            true => (0..self.codes.len()).collect(),
+            false => (0..self.codes.len()).filter(|&row| label(self.codes[row]).is_some()).collect(),
+        };
+        Ok((labels, labelled))
+    }
+
+    /// The number of every level's class, if it has one.
+    ///
+    /// # Errors
+    /// A row whose label is no class.
+    fn label_of_levels(
+        &self,
+        path: &Path,
+        class_names: &[String],
+        place: &dyn Fn(usize) -> Place,
+    ) -> Result<Vec<Option<Label>>> {
         let class: HashMap<&str, Label> =
             class_names.iter().enumerate().map(|(class, name)| (name.as_str(), class as Label)).collect();
         let label_of: Vec<Option<Label>> = self.levels.iter().map(|level| class.get(level.as_str()).copied()).collect();
-        let label = |(row, &code): (usize, &u32)| match code {
-            MISSING => Ok(None),
-            // A model that has no class called so was trained when the word meant "no label".
-            code if label_of[code as usize].is_none() && is_missing(&self.levels[code as usize]) => Ok(None),
-            code => label_of[code as usize].map(Some).ok_or_else(|| {
-                let (label, classes) = (&self.levels[code as usize], class_names.len());
-                let problem = format!("label \"{label}\" is not one of the {classes} classes");
-                DataError::format(path, place(row), problem)
-            }),
-        };
-        self.codes.iter().enumerate().map(label).collect()
+        // A model that has no class called so was trained when the word meant "no label".
+        let is_foreign = |(level, label): (&String, &Option<Label>)| label.is_none() && !is_missing(level);
+        let foreign: Vec<bool> = self.levels.iter().zip(&label_of).map(is_foreign).collect();
+        if foreign.contains(&true)
+            && let Some(row) = self.codes.iter().position(|&code| code != MISSING && foreign[code as usize])
+        {
+            let (label, classes) = (&self.levels[self.codes[row] as usize], class_names.len());
+            let problem = format!("label \"{label}\" is not one of the {classes} classes");
+            return Err(DataError::format(path, place(row), problem));
+        }
+        Ok(label_of)
     }
 
     /// Refuses what cannot be classes, and says what a careful person should look at.
@@ -188,6 +231,22 @@ impl LabelColumn {
         let number = |names: &[(&str, usize)]| names.iter().all(|(name, _)| name.parse::<f64>().is_ok());
         alike.into_values().filter(|names| names.len() > 1 && !number(names)).map(sentence).collect()
     }
+}
+
+/// How often each of `levels` codes comes; [`MISSING`] is not counted.
+fn count(codes: &[u32], levels: usize) -> Vec<usize> {
+    let counted = |part: &[u32]| {
+        let mut rows = vec![0; levels];
+        part.iter().filter(|&&code| code != MISSING).for_each(|&code| rows[code as usize] += 1);
+        rows
+    };
+    // Every part counts for itself, so parts must be much longer than there are levels.
+    let parts = codes.par_chunks(NEAR.max(16 * levels)).map(counted);
+    let add = |mut rows: Vec<usize>, more: Vec<usize>| {
+        rows.iter_mut().zip(more).for_each(|(rows, more)| *rows += more);
+        rows
+    };
+    parts.reduce_with(add).unwrap_or_else(|| vec![0; levels])
 }
 
 /// `"NA" (3 rows)`.

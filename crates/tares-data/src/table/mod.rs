@@ -15,6 +15,7 @@ mod prose;
 pub(crate) mod recent;
 pub(crate) mod rows;
 pub(crate) mod rules;
+mod scale;
 
 pub use columns::{Column, ColumnKind, LABEL_NAMES, LeftOut, MISSING_WORDS, RawTable, Values};
 pub use lines::Lines;

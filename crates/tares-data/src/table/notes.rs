@@ -7,8 +7,13 @@ use rayon::prelude::*;
 use std::collections::HashSet;
 
 impl TableRules {
-    /// What a person should see of the columns.
-    pub(crate) fn found(&self, table: &RawTable) -> Vec<ColumnFound> {
+    /// What a person should see of the columns. The rules were fitted on `fitted` of the rows.
+    pub(crate) fn found(&self, table: &RawTable, fitted: usize) -> Vec<ColumnFound> {
+        let missing = |column: &ColumnRule| match column.rule {
+            // Fitting has looked at every row and found none.
+            Rule::Number { missing: false, .. } if fitted == table.rows => 0,
+            _ => table.position(&column.name).map_or(0, |position| table.columns[position].values.missing()),
+        };
         let ignored = self.ignored(table);
         let why = |name: &str| ignored.iter().find(|column| column.name == name).map_or("", |column| &column.why);
         let column = |column: &ColumnRule| ColumnFound {
@@ -20,7 +25,7 @@ impl TableRules {
                 Rule::Words => "text, read by its words".into(),
                 Rule::Ignored => format!("left out ({})", why(&column.name)),
             },
-            missing: table.position(&column.name).map_or(0, |position| table.columns[position].values.missing()),
+            missing: missing(column),
         };
         let named = |name: &Option<String>, role: &str| {
             name.as_ref().map(|name| ColumnFound { name: name.clone(), role: role.into(), missing: 0 })
@@ -149,7 +154,7 @@ mod tests {
                 "column \"city\" has more than 100 different texts: the rarer ones share one feature",
             ]
         );
-        let roles: Vec<String> = rules.found(&table).into_iter().map(|column| column.role).collect();
+        let roles: Vec<String> = rules.found(&table, 300).into_iter().map(|column| column.role).collect();
         assert_eq!(roles[3], "left out (holds lists)");
         assert_eq!(roles[0], "left out (short text that differs in nearly every row; --text reads it by its words)");
     }

@@ -15,6 +15,7 @@ use crate::table::index;
 use crate::table::json_rows::from_jsonl;
 use crate::table::labels::LabelColumn;
 use crate::table::rules::TableRules;
+use rayon::prelude::*;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tares_core::{Dataset, Label, stratified_split};
@@ -96,16 +97,17 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
     // Which rows are for training must be known before the rules are fitted on them.
     let content = |source| DataError::content(&path, source);
     let mut notes = Vec::new();
-    let (fitted_on, held_out) = if test.is_none() && options.test_fraction != 0.0 {
+    let (kept, held_out): (Option<Vec<usize>>, Option<Vec<usize>>) = if test.is_none() && options.test_fraction != 0.0 {
         let (fraction, seed) = (options.test_fraction, options.seed);
         notes.push(format!("no test part came with the data: {fraction} of every class was set aside (seed {seed})"));
         let known: Vec<Label> = labelled.iter().map(|&row| labels[row]).collect();
         let (train, test) = stratified_split(&known, names.len(), fraction, seed).map_err(content)?;
         let rows = |places: Vec<usize>| places.into_iter().map(|place| labelled[place]).collect();
-        (rows(train), Some(rows(test)))
+        (Some(rows(train)), Some(rows(test)))
     } else {
-        (labelled.clone(), None)
+        (None, None)
     };
+    let fitted_on = kept.as_deref().unwrap_or(&labelled);
     if let Some(what) = special_text(options, &label.name, train.ids.as_ref().map(|(name, _)| name.as_str())) {
         let problem = format!("the {what} column cannot be a text column as well");
         return Err(DataError::format(&path, Place::File, problem));
@@ -115,7 +117,7 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
         id: train.ids.as_ref().map(|(name, _)| name.clone()),
         header: train.header,
         delimiter: train.delimiter.map(char::from),
-        columns: TableRules::fit(&train.table, &fitted_on, &options.text, options.standardise)?,
+        columns: TableRules::fit(&train.table, fitted_on, &options.text, options.standardise)?,
     };
     if !train.header && origin.format() == Format::Csv {
         notes.push(format!("no header: columns are numbered, the labels are {}", label.name));
@@ -124,7 +126,7 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
     if let Some(label) = rules.label.as_ref().filter(|_| guessed) {
         notes.push(format!("the labels are column \"{label}\" (--label names another)"));
     }
-    let columns = rules.found(&train.table);
+    let columns = rules.found(&train.table, fitted_on.len());
     if columns.iter().any(|column| column.missing > 0) {
         notes.push(
             "missing numbers are marked: trees read them as missing, other models as the training mean; missing text is a level of \
@@ -160,7 +162,7 @@ pub(crate) fn assemble(parts: TableParts, origin: Origin, options: &LoadOptions)
         true => None,
         false => Some(all.subset(&unlabelled).map_err(content)?),
     };
-    let data = rows_of(all, &fitted_on).map_err(content)?;
+    let data = rows_of(all, fitted_on).map_err(content)?;
     let mut found = Found::new(origin.format(), &data, test.as_ref());
     found.files = origin.files();
     found.test_set_aside = set_aside;
@@ -227,11 +229,9 @@ impl TablePart {
         self.label.as_ref().ok_or_else(|| DataError::format(&self.table.path, Place::File, "has no labels"))
     }
 
-    /// The number of every row's class, 0 where there is no label, and the rows that have one.
+    /// As [`LabelColumn::numbered`].
     fn numbered(&self, names: &[String]) -> Result<(Vec<Label>, Vec<usize>)> {
-        let labels = self.labels()?.labels_if_any(&self.table.path, names, &|row| self.table.place(row))?;
-        let labelled = (0..labels.len()).filter(|&row| labels[row].is_some()).collect();
-        Ok((labels.into_iter().map(Option::unwrap_or_default).collect(), labelled))
+        self.labels()?.numbered(&self.table.path, names, &|row| self.table.place(row))
     }
 
     fn dataset(&self, rules: &TableRules, labels: Vec<Label>, names: &[String]) -> Result<Dataset> {
@@ -342,50 +342,46 @@ pub(crate) fn from_csv(csv: csv::Csv, known: &HashMap<String, ColumnKind>) -> Re
     Ok(TablePart { header, delimiter: Some(delimiter), ..TablePart::of(table, label, id, known)? })
 }
 
-/// Reads files of one table, one after the other.
+/// Reads files of one table, on all cores.
 fn read_parquet(paths: &[PathBuf], wanted: Wanted<'_>) -> Result<TablePart> {
-    let mut all: Option<RawTable> = None;
-    let mut names = None;
-    let (mut label_name, mut class_names) = (None, None);
-    for path in paths {
-        let file = ParquetFile::open(path)?;
-        let path = file.path();
-        let leaves: Vec<_> = file.leaves().into_iter().filter(parquet::Leaf::is_cell).collect();
-        let own: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
-        let columns: Vec<&str> = own.iter().map(String::as_str).collect();
-        if label_name.is_none() {
-            label_name = match label_position(&columns, wanted.label, true) {
-                Ok(position) => Some(own[position].clone()),
-                Err(error) if wanted.label_needed => return Err(DataError::content(path, error)),
-                Err(_) => None,
-            };
-            let metadata = file.key_value("huggingface");
-            class_names = label_name
-                .as_ref()
-                .zip(metadata)
-                .and_then(|(label, metadata)| parquet::hugging_face_classes(&metadata, label));
-        }
-        if *names.get_or_insert_with(|| own.clone()) != own {
-            let first = names.unwrap_or_default();
-            let difference = difference(&first, &own).unwrap_or_else(|| "in another order here".to_owned());
-            let problem = format!("must have the columns of {}: {difference}", paths[0].display());
-            return Err(DataError::format(path, Place::File, problem));
+    let Some((first, others)) = paths.split_first() else {
+        return Err(DataError::format("", Place::File, "no Parquet file was named"));
+    };
+    let file = ParquetFile::open(first)?;
+    let names: Vec<String> = cells_of(&file).into_iter().map(|leaf| leaf.name).collect();
+    let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+    let label_name = match label_position(&columns, wanted.label, true) {
+        Ok(position) => Some(names[position].clone()),
+        Err(error) if wanted.label_needed => return Err(DataError::content(file.path(), error)),
+        Err(_) => None,
+    };
+    let metadata = file.key_value("huggingface");
+    let label_and_metadata = label_name.as_ref().zip(metadata);
+    let class_names = label_and_metadata.and_then(|(label, data)| parquet::hugging_face_classes(&data, label));
+    let special: Vec<&str> = label_name.as_deref().into_iter().chain(wanted.id).collect();
+    let table_of = |file: &ParquetFile| {
+        let own = cells_of(file);
+        let own_names: Vec<String> = own.iter().map(|leaf| leaf.name.clone()).collect();
+        if own_names != names {
+            let difference = difference(&names, &own_names).unwrap_or_else(|| "in another order here".to_owned());
+            let problem = format!("must have the columns of {}: {difference}", first.display());
+            return Err(DataError::format(file.path(), Place::File, problem));
         }
         // A model from before moments were read as days knows the numbers that are stored.
         let stored = |leaf: &parquet::Leaf| match wanted.known.get(&leaf.name) {
             Some(ColumnKind::Number(notation)) => leaf.is_date() && !notation.dates,
             _ => false,
         };
-        let leaves: Vec<_> = leaves.into_iter().map(|leaf| if stored(&leaf) { leaf.stored() } else { leaf }).collect();
-        let special: Vec<&str> = label_name.as_deref().into_iter().chain(wanted.id).collect();
-        let mut table = file.table_with(&leaves, &special)?;
-        table.left_out = file.left_out();
-        all = Some(match all {
-            Some(before) => before.append(table),
-            None => table,
-        });
-    }
-    let Some(table) = all else { return Err(DataError::format("", Place::File, "no Parquet file was named")) };
+        let leaves: Vec<_> = own.into_iter().map(|leaf| if stored(&leaf) { leaf.stored() } else { leaf }).collect();
+        let table = file.table_with(&leaves, &special)?;
+        Ok(RawTable { left_out: file.left_out(), ..table })
+    };
+    let mut tables = vec![table_of(&file)?];
+    // Of several files that cannot be read, the first is named.
+    let read = others.par_iter().with_max_len(1).map(|path| table_of(&ParquetFile::open(path)?));
+    let read: Vec<Result<RawTable>> = read.collect();
+    read.into_iter().try_for_each(|table| table.map(|table| tables.push(table)))?;
+    let table = parquet::stacked(tables).unwrap_or_default();
     if table.rows == 0 {
         return Err(DataError::format(&table.path, Place::File, "has no rows"));
     }
@@ -396,4 +392,9 @@ fn read_parquet(paths: &[PathBuf], wanted: Wanted<'_>) -> Result<TablePart> {
         parquet::name_levels(&mut label.levels, class_names.as_deref());
     }
     Ok(part)
+}
+
+/// The columns of a file that can stand in a table.
+fn cells_of(file: &ParquetFile) -> Vec<parquet::Leaf> {
+    file.leaves().into_iter().filter(parquet::Leaf::is_cell).collect()
 }

@@ -115,14 +115,33 @@ impl Hybrid {
     }
 }
 
-/// Values of `bits` bits from bit `from` on, least significant bits first. Eight bytes are read at each.
+/// Values of `bits` bits from bit `from` on, least significant bits first. Eight bytes are read at once, as many times as needed:
+/// they hold two values of 28 bits wherever the first begins in its byte, three of 19 or four of 14.
 fn unpack(bytes: &[u8], from: usize, bits: u32, out: &mut [u32]) {
+    match bits {
+        0..=14 => unpack_together::<4>(bytes, from, bits, out),
+        15..=19 => unpack_together::<3>(bytes, from, bits, out),
+        20..=28 => unpack_together::<2>(bytes, from, bits, out),
+        _ => unpack_together::<1>(bytes, from, bits, out),
+    }
+}
+
+#[inline(always)]
+fn unpack_together<const TOGETHER: usize>(bytes: &[u8], from: usize, bits: u32, out: &mut [u32]) {
     let mask = ((1u64 << bits) - 1) as u32;
+    let word = |bit: usize| {
+        let word = bytes.get(bit / 8..).and_then(|rest| rest.first_chunk::<8>());
+        word.map_or(0, |word| u64::from_le_bytes(*word) >> (bit % 8))
+    };
     let mut bit = from;
-    for out in out {
-        let (at, shift) = (bit / 8, bit % 8);
-        let word = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()).map_or(0, |word| u64::from_le_bytes(*word));
-        *out = (word >> shift) as u32 & mask;
+    let (together, rest) = out.as_chunks_mut::<TOGETHER>();
+    for out in together {
+        let word = word(bit);
+        (0..TOGETHER).for_each(|at| out[at] = (word >> (at as u32 * bits)) as u32 & mask);
+        bit += TOGETHER * bits as usize;
+    }
+    for out in rest {
+        *out = word(bit) as u32 & mask;
         bit += bits as usize;
     }
 }

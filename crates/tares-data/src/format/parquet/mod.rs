@@ -13,6 +13,7 @@ mod pages;
 pub(crate) mod pictures;
 mod shared_file;
 mod spare;
+mod stacked;
 mod table;
 mod thrift;
 
@@ -20,6 +21,7 @@ pub(crate) use cursor::GroupCursor;
 pub(crate) use guard::guarded;
 pub use leaf::Leaf;
 pub use shared_file::SharedFile;
+pub(crate) use stacked::stacked;
 
 use crate::error::{DataError, Place, Result};
 use crate::table::columns::LeftOut;

@@ -15,10 +15,12 @@ use std::io::Read;
 use std::marker::PhantomData;
 
 /// A number as plain pages hold it, least significant byte first.
-pub(super) trait Plain: Copy {
+pub(super) trait Plain: Copy + Default {
     const SIZE: usize;
     /// From `SIZE` bytes.
     fn of(bytes: &[u8]) -> Self;
+    /// Number `place` of those that stand one after the other.
+    fn at(bytes: &[u8], place: u32) -> Option<Self>;
 }
 
 macro_rules! plain {
@@ -27,6 +29,10 @@ macro_rules! plain {
         #[inline(always)]
         fn of(bytes: &[u8]) -> Self {
             Self::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default())
+        }
+        #[inline(always)]
+        fn at(bytes: &[u8], place: u32) -> Option<Self> {
+            bytes.as_chunks().0.get(place as usize).map(|bytes| Self::from_le_bytes(*bytes))
         }
     })* };
 }
@@ -178,8 +184,12 @@ impl<T: Plain> NumberPages<T> {
                 self.unpack(file, leaf)?;
             }
             let most = rest.len().div_ceil(step).min(self.left);
-            let cells = rest.iter_mut().step_by(step);
-            let count = self.take(most, cells, &put).ok_or_else(|| damaged(file, leaf))?;
+            let count = match step {
+                // Cells that follow each other are filled several at a time.
+                1 => self.take(most, rest.iter_mut(), &put),
+                _ => self.take(most, rest.iter_mut().step_by(step), &put),
+            };
+            let count = count.ok_or_else(|| damaged(file, leaf))?;
             self.left -= count;
             rest = rest.get_mut(count * step..).unwrap_or_default();
         }
@@ -191,30 +201,13 @@ impl<T: Plain> NumberPages<T> {
     fn take<'a, N: 'a>(
         &mut self,
         most: usize,
-        mut cells: impl Iterator<Item = &'a mut N>,
+        cells: impl Iterator<Item = &'a mut N>,
         put: impl Fn(Option<T>) -> N,
     ) -> Option<usize> {
-        let mut batch = [0; BATCH];
-        if let Some(levels) = &mut self.levels {
-            let batch = &mut batch[..most.min(BATCH)];
-            levels.read(&self.page, batch)?;
-            for level in &*batch {
-                let number = match (*level == self.defined, &mut self.content) {
-                    (false, _) => None,
-                    (true, Content::Plain(at)) => {
-                        *at += T::SIZE;
-                        Some(T::of(self.page.get(*at - T::SIZE..*at)?))
-                    }
-                    (true, Content::Places(hybrid)) => {
-                        let mut place = [0];
-                        hybrid.read(&self.page, &mut place)?;
-                        Some(T::of(self.entries.get(place[0] as usize * T::SIZE..)?.get(..T::SIZE)?))
-                    }
-                };
-                *cells.next()? = put(number);
-            }
-            return Some(batch.len());
+        if self.levels.is_some() {
+            return self.take_some(most.min(BATCH), cells, put);
         }
+        let mut batch = [0; BATCH];
         match &mut self.content {
             Content::Plain(at) => {
                 let numbers = self.page.get(*at..*at + most * T::SIZE)?.chunks_exact(T::SIZE);
@@ -225,13 +218,50 @@ impl<T: Plain> NumberPages<T> {
             Content::Places(hybrid) => {
                 let places = &mut batch[..most.min(BATCH)];
                 hybrid.read(&self.page, places)?;
-                let largest = places.iter().fold(0, |largest, &place| place.max(largest));
-                let entries = self.entries.get(..(largest as usize + 1) * T::SIZE)?;
-                let number = |place: u32| T::of(&entries[place as usize * T::SIZE..]);
-                cells.zip(&*places).for_each(|(cell, &place)| *cell = put(Some(number(place))));
+                for (cell, &place) in cells.zip(&*places) {
+                    *cell = put(Some(T::at(&self.entries, place)?));
+                }
                 Some(places.len())
             }
         }
+    }
+
+    /// The same for a page in which numbers are missing: those that are there are read first, then each is put into its place. Two
+    /// simple loops take less time than one that decides at every number.
+    fn take_some<'a, N: 'a>(
+        &mut self,
+        most: usize,
+        cells: impl Iterator<Item = &'a mut N>,
+        put: impl Fn(Option<T>) -> N,
+    ) -> Option<usize> {
+        let mut levels = [0; BATCH];
+        let levels = &mut levels[..most];
+        self.levels.as_mut()?.read(&self.page, levels)?;
+        let there = levels.iter().filter(|level| **level == self.defined).count();
+        let mut numbers = [T::default(); BATCH];
+        match &mut self.content {
+            Content::Plain(at) => {
+                let bytes = self.page.get(*at..*at + there * T::SIZE)?.chunks_exact(T::SIZE);
+                numbers.iter_mut().zip(bytes).for_each(|(number, bytes)| *number = T::of(bytes));
+                *at += there * T::SIZE;
+            }
+            Content::Places(hybrid) => {
+                let mut places = [0; BATCH];
+                let places = &mut places[..there];
+                hybrid.read(&self.page, places)?;
+                for (number, &place) in numbers.iter_mut().zip(&*places) {
+                    *number = T::at(&self.entries, place)?;
+                }
+            }
+        }
+        let mut next = 0;
+        for (cell, level) in cells.zip(&*levels) {
+            let number = numbers[next % BATCH];
+            let is_there = *level == self.defined;
+            *cell = put(is_there.then_some(number));
+            next += usize::from(is_there);
+        }
+        Some(most)
     }
 
     /// Unpacks the next page.

@@ -1,9 +1,9 @@
 //! Pictures inside Parquet: a column of encoded pictures and a column of labels, as Hugging Face stores them.
 
 use crate::error::{DataError, Place, Result};
-use crate::format::parquet::{Leaf, ParquetFile, hugging_face_classes, name_levels};
+use crate::format::parquet::{Leaf, ParquetFile, hugging_face_classes, name_levels, stacked};
 use crate::io::TreeFile;
-use crate::table::columns::{RawTable, label_position};
+use crate::table::columns::label_position;
 use crate::table::labels::LabelColumn;
 use parquet::basic::Type;
 use parquet::file::reader::ChunkReader;
@@ -34,7 +34,7 @@ impl PictureSplit {
     /// Reads the pictures of files, one after the other.
     pub fn read(paths: &[PathBuf], label: Option<&str>, label_needed: bool) -> Result<Self> {
         let mut files = Vec::new();
-        let mut labels: Option<RawTable> = None;
+        let mut labels = Vec::new();
         let mut label_name = String::new();
         let mut names = None;
         for path in paths {
@@ -69,15 +69,12 @@ impl PictureSplit {
             names = names.or_else(|| hugging_face_classes(&file.key_value("huggingface")?, &leaf.name));
             label_name.clone_from(&leaf.name);
             let table = file.table_with(std::slice::from_ref(&leaf), &[&leaf.name])?;
-            labels = Some(match labels {
-                Some(before) => before.append(table),
-                None => table,
-            });
+            labels.push(table);
         }
         if files.is_empty() {
             return Err(DataError::format(&paths[0], Place::File, "has no rows"));
         }
-        let labels = labels.map(|mut table| {
+        let labels = stacked(labels).map(|mut table| {
             let (codes, levels) = table.columns.remove(0).values.into_text();
             let mut labels = LabelColumn::of(label_name, codes, levels);
             // Numbers become names, so that files with and without metadata agree.
