@@ -49,9 +49,7 @@ fn group<const N: usize>(columns: [&[f64]; N], rows: &[usize]) -> [Moments; N] {
             return;
         }
         (0..N).for_each(|lane| missing[lane] += absent[lane]);
-        for row in 0..count {
-            (0..N).for_each(|lane| sums[lane] += if_there(tile[lane][row], tile[lane][row]));
-        }
+        (0..count).for_each(|row| (0..N).for_each(|lane| sums[lane] += if_there(tile[lane][row], tile[lane][row])));
     });
     let present = missing.map(|missing| rows.len() - missing);
     let means: [f64; N] = std::array::from_fn(|lane| sums[lane] / present[lane].max(1) as f64);
@@ -63,9 +61,8 @@ fn group<const N: usize>(columns: [&[f64]; N], rows: &[usize]) -> [Moments; N] {
             (0..TILE).for_each(|row| (0..N).for_each(|lane| squares[lane] += square(lane, tile[lane][row])));
             return;
         }
-        for row in 0..count {
-            (0..N).for_each(|lane| squares[lane] += if_there(tile[lane][row], square(lane, tile[lane][row])));
-        }
+        let mut add = |lane: usize, number: f64| squares[lane] += if_there(number, square(lane, number));
+        (0..count).for_each(|row| (0..N).for_each(|lane| add(lane, tile[lane][row])));
     });
     std::array::from_fn(|lane| Moments {
         first: rows.iter().map(|&row| columns[lane][row]).find(|number| !number.is_nan()),
