@@ -121,8 +121,8 @@ fn tell_event(tell: &(dyn Fn(Told) + Sync), event: &Event<'_>, epochs: u64) {
             tell((part, done, total.max(1)));
         }
         Event::Epoch(epoch) => tell(("training".to_owned(), epoch.epoch as u64, epochs.max(epoch.epoch as u64))),
-        // A classifier is given its labels as they are: no noise is made.
-        Event::Ready { .. } | Event::MakingNoise(_) => {}
+        // A classifier is given its labels as they are: no noise is made. Its rows are all there.
+        Event::Ready { .. } | Event::MakingNoise(_) | Event::Arriving { .. } => {}
     }
 }
 
