@@ -1,4 +1,4 @@
-//! Memory is used again without being cleaned: what an earlier step left there must change no result, and a step takes none that is new.
+//! Memory is used again without being cleaned: what an earlier step left there must change no result.
 
 mod against;
 

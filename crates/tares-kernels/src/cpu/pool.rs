@@ -14,9 +14,6 @@ pub(crate) const SHORTEST: usize = 1 << 10;
 /// A vector may be longer than what is asked for by one part in so many.
 const SPARE: usize = 8;
 
-/// A vector that so many requests passed by is freed: no network asks for as many in one step.
-const PATIENCE: u64 = 1 << 14;
-
 /// Values that one thread writes at a time.
 const TASK: usize = 1 << 15;
 
@@ -108,16 +105,21 @@ impl Kept for u8 {
 
 /// Frees the vectors that nobody holds.
 pub(crate) fn free() {
-    f32::pool().idle.clear();
-    u8::pool().idle.clear();
+    f32::pool().free();
+    u8::pool().free();
 }
 
 /// Vectors that nobody holds.
 pub(crate) struct Pool<T> {
     /// By length; of several, the one that came last is the nearest to the processor.
     idle: BTreeMap<usize, Vec<Idle<T>>>,
-    /// Requests so far.
-    now: u64,
+    /// How many values these have together.
+    waiting: usize,
+    /// How many values others hold, and the most that they ever held.
+    lent: usize,
+    most: usize,
+    /// Vectors that came back so far.
+    returned: u64,
 }
 
 struct Idle<T> {
@@ -127,33 +129,44 @@ struct Idle<T> {
 
 impl<T> Pool<T> {
     const fn new() -> Self {
-        Self { idle: BTreeMap::new(), now: 0 }
+        Self { idle: BTreeMap::new(), waiting: 0, lent: 0, most: 0, returned: 0 }
     }
 
     /// The shortest vector that is long enough and not much longer.
     fn take(&mut self, len: usize) -> Option<Vec<T>> {
-        self.now += 1;
-        if self.now.is_multiple_of(PATIENCE) {
-            self.forget();
+        let length = self.idle.range(len..=len + len / SPARE).next().map(|(&length, _)| length);
+        let found = length.and_then(|length| self.remove(length, |waiting| waiting.pop()));
+        self.lent += found.as_ref().map_or(len, Vec::len);
+        self.most = self.most.max(self.lent);
+        found
+    }
+
+    /// Keeps a vector, and frees those that waited longest where sizes change so often that too much is waiting.
+    fn put_back(&mut self, values: Vec<T>) {
+        (self.lent, self.waiting) = (self.lent.saturating_sub(values.len()), self.waiting + values.len());
+        self.returned += 1;
+        self.idle.entry(values.len()).or_default().push(Idle { values, since: self.returned });
+        while self.waiting > self.most + self.most / 2 {
+            let oldest = self.idle.iter().min_by_key(|(_, waiting)| waiting[0].since).map(|(&length, _)| length);
+            let Some(length) = oldest else { return };
+            self.remove(length, |waiting| Some(waiting.remove(0)));
         }
-        let (&length, waiting) = self.idle.range_mut(len..=len + len / SPARE).next()?;
-        let found = waiting.pop();
+    }
+
+    /// One of the vectors of a length; no list is left empty.
+    fn remove(&mut self, length: usize, choose: impl FnOnce(&mut Vec<Idle<T>>) -> Option<Idle<T>>) -> Option<Vec<T>> {
+        let waiting = self.idle.get_mut(&length)?;
+        let chosen = choose(waiting)?;
         if waiting.is_empty() {
             self.idle.remove(&length);
         }
-        found.map(|idle| idle.values)
+        self.waiting -= length;
+        Some(chosen.values)
     }
 
-    fn put_back(&mut self, values: Vec<T>) {
-        self.idle.entry(values.len()).or_default().push(Idle { values, since: self.now });
-    }
-
-    fn forget(&mut self) {
-        let now = self.now;
-        self.idle.retain(|_, waiting| {
-            waiting.retain(|idle| now - idle.since < PATIENCE);
-            !waiting.is_empty()
-        });
+    fn free(&mut self) {
+        self.idle.clear();
+        (self.waiting, self.most) = (0, self.lent);
     }
 }
 
@@ -163,6 +176,7 @@ mod tests {
 
     fn pool_of(lengths: &[usize]) -> Pool<f32> {
         let mut pool = Pool::new();
+        lengths.iter().for_each(|&length| assert!(pool.take(length).is_none()));
         lengths.iter().for_each(|&length| pool.put_back(vec![0.0; length]));
         pool
     }
@@ -188,13 +202,21 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_asks_for_is_freed() {
-        let mut pool = pool_of(&[5_000, 2_000]);
-        for _ in 0..2 * PATIENCE {
-            let vector = pool.take(2_000).unwrap();
-            pool.put_back(vector);
+    fn sizes_that_always_change_do_not_pile_up() {
+        let mut pool = Pool::<f32>::new();
+        for step in 0..1_000 {
+            let taken = [0, 1, 2].map(|of| {
+                let len = 5_000 + 1_000 * step + 100_000 * of;
+                pool.take(len).unwrap_or_else(|| vec![0.0; len])
+            });
+            let together: usize = taken.iter().map(Vec::len).sum();
+            assert!(pool.lent == together && pool.most >= together);
+            taken.into_iter().for_each(|vector| pool.put_back(vector));
+            let waiting: usize = pool.idle.iter().map(|(length, waiting)| length * waiting.len()).sum();
+            assert!(pool.waiting == waiting && waiting <= pool.most + pool.most / 2, "{waiting} of {}", pool.most);
         }
-        assert_eq!(pool.idle.keys().copied().collect::<Vec<_>>(), [2_000]);
+        pool.free();
+        assert_eq!((pool.waiting, pool.lent, pool.most), (0, 0, 0));
     }
 
     #[test]
