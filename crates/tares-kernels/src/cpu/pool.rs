@@ -146,7 +146,7 @@ impl<T> Pool<T> {
         (self.lent, self.waiting) = (self.lent.saturating_sub(values.len()), self.waiting + values.len());
         self.returned += 1;
         self.idle.entry(values.len()).or_default().push(Idle { values, since: self.returned });
-        while self.waiting > self.most + self.most / 2 {
+        while self.waiting > 2 * self.most {
             let oldest = self.idle.iter().min_by_key(|(_, waiting)| waiting[0].since).map(|(&length, _)| length);
             let Some(length) = oldest else { return };
             self.remove(length, |waiting| Some(waiting.remove(0)));
@@ -213,7 +213,7 @@ mod tests {
             assert!(pool.lent == together && pool.most >= together);
             taken.into_iter().for_each(|vector| pool.put_back(vector));
             let waiting: usize = pool.idle.iter().map(|(length, waiting)| length * waiting.len()).sum();
-            assert!(pool.waiting == waiting && waiting <= pool.most + pool.most / 2, "{waiting} of {}", pool.most);
+            assert!(pool.waiting == waiting && waiting <= 2 * pool.most, "{waiting} of {}", pool.most);
         }
         pool.free();
         assert_eq!((pool.waiting, pool.lent, pool.most), (0, 0, 0));
