@@ -22,6 +22,7 @@ use burn::optim::GradientsParams;
 use burn::tensor::{Device, Int, Tensor, TensorData};
 use std::time::Instant;
 use tares_core::{Dataset, stream};
+use tares_kernels::free_memory;
 
 /// The entry of a checkpoint with the probabilities of the watched rows.
 const WATCHED: &str = "watched";
@@ -253,6 +254,8 @@ impl<'a, N: Classifier> Run<'a, N> {
     pub fn end_epoch(&mut self, learners: &[&Learner<N>], state: &dyn Fn(&mut Checkpoint) -> Result<()>) -> Result<()> {
         let epoch = self.epochs.len();
         let mut line = self.tally.epoch(epoch, self.plan.learning_rate(epoch), self.clean.is_some());
+        // Batches of testing are larger: without this, the memory of both kinds would wait side by side.
+        free_memory();
         if let Some(test) = self.test {
             let network = learners[0].network.valid();
             line.test_accuracy =
@@ -263,6 +266,7 @@ impl<'a, N: Classifier> Run<'a, N> {
             let device = self.device.clone().inner();
             self.watched.extend(evaluate::probabilities(&network, &self.transform, watch.rows, &device)?);
         }
+        free_memory();
         // What was learnt from rows that could not be read must not look like a result.
         [Some(self.train), self.test].into_iter().flatten().try_for_each(Dataset::arrived)?;
         line.seconds = self.started.elapsed().as_secs_f64();
